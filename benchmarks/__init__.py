@@ -1,0 +1,1 @@
+"""Suites, runners, peers and reports."""

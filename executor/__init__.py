@@ -1,0 +1,1 @@
+"""Plan execution: handlers, observers and recovery."""

@@ -1,0 +1,1 @@
+"""Hierarchical planning: tasks, methods and decomposition."""

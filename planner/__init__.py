@@ -1,0 +1,1 @@
+"""Forethought's planner: declarations in, validated plans out."""

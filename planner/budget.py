@@ -1,0 +1,75 @@
+"""Time, memory and cancellation: one object that every long loop asks.
+
+A loop calls `budget.check()` every so many rounds. When a limit is reached, `LimitReached` unwinds the stage to
+`planner.solve`, which turns it into a `Result`; no other code catches it for good.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.plan import StoppedBy
+
+GIB: Final = 1024**3
+MEMORY_CHECK_SECONDS: Final = 0.05
+"""How often the process's memory is looked up; reading it costs some microseconds."""
+
+
+class LimitReached(Exception):  # noqa: N818 - control flow between a stage and `solve`, never an error of the user
+    """A limit ended the work; `stopped_by` says which."""
+
+    def __init__(self, stopped_by: StoppedBy) -> None:
+        super().__init__(stopped_by)
+        self.stopped_by = stopped_by
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB of the process.
+
+    None means no limit. `cancel` may be set from any thread.
+    """
+
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    cancel: threading.Event | None = None
+    started: float = field(default_factory=time.monotonic)
+    _next_memory_check: float = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the budget was made."""
+        return time.monotonic() - self.started
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds that are left, never negative; None without a limit."""
+        return None if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
+
+    def check(self) -> None:
+        """Raise `LimitReached` when time, memory or patience has run out."""
+        if self.cancel is not None and self.cancel.is_set():
+            raise LimitReached(StoppedBy.CANCELLED)
+        now = time.monotonic()
+        if self.time_limit is not None and now - self.started >= self.time_limit:
+            raise LimitReached(StoppedBy.TIME)
+        if self.memory_limit is not None and now >= self._next_memory_check:
+            self._next_memory_check = now + MEMORY_CHECK_SECONDS
+            if resident_bytes() > self.memory_limit * GIB:
+                raise LimitReached(StoppedBy.MEMORY)
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process in bytes (its peak where the system does not tell the current one)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

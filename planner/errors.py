@@ -1,0 +1,104 @@
+"""The errors that Forethought raises on purpose.
+
+    ForethoughtError
+    ├── InputError              a mistake in what was given; carries a `Location`
+    │   ├── DeclarationError    ... in Python declarations
+    │   ├── DocumentError       ... in a YAML or JSON file
+    │   ├── PddlError           ... in a PDDL or HDDL file
+    │   └── PlanError           ... in a plan file, or a plan that does not fit its problem
+    ├── UnsupportedError        the construct is understood, but this planner or engine does not take it
+    ├── NoPlan                  a plan was demanded, and there is none; carries the `Result`
+    └── EngineError             a foreign planner broke its side of the contract
+
+Limits (time, memory, cancellation) are not errors: they end in a `Result`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from planner.plan import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file (`line` and `column` count from 1) or, without a line, a Python definition."""
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.source, self.line, self.column) if part is not None)
+
+
+class ForethoughtError(Exception):
+    """The root of all errors that Forethought raises on purpose."""
+
+
+class InputError(ForethoughtError):
+    """A mistake in the input: `location`, what was found and expected, and `hint`: how to mend it."""
+
+    def __init__(self, message: str, location: Location | None = None, hint: str | None = None) -> None:
+        super().__init__(message, location, hint)
+        self.message = message
+        self.location = location
+        self.hint = hint
+
+    def __str__(self) -> str:
+        where = f"{self.location}: " if self.location else ""
+        return f"{where}{self.message}" + (f"; {self.hint}" if self.hint else "")
+
+
+class DeclarationError(InputError):
+    """A mistake in Python declarations."""
+
+
+class DocumentError(InputError):
+    """A mistake in a YAML or JSON document."""
+
+
+class PddlError(InputError):
+    """A mistake in a PDDL or HDDL file."""
+
+
+class PlanError(InputError):
+    """A plan that cannot be read, or that names what its problem does not have."""
+
+
+class UnsupportedError(ForethoughtError):
+    """`construct` is understood, but not taken by what was asked; `hint` names what would take it."""
+
+    def __init__(self, construct: str, hint: str | None = None) -> None:
+        super().__init__(construct, hint)
+        self.construct = construct
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"unsupported: {self.construct}" + (f"; {self.hint}" if self.hint else "")
+
+
+class NoPlan(ForethoughtError):
+    """`Result.expect_plan` was called on a result without one."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"no plan: {self.result.describe()}"
+
+
+class EngineError(ForethoughtError):
+    """A foreign planner could not be started, crashed, or gave back what cannot be."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return "did you mean 'x'?" for the known name nearest to `name`, or None when none is near."""
+    folded = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    return f"did you mean '{folded[near[0]]}'?" if near else None

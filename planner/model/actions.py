@@ -1,0 +1,127 @@
+"""Actions: what they require, provide and modify, and what else is declared about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from planner.model.atoms import OPEN, Atom, Variable
+from planner.model.formulas import TRUE, Formula, Not
+
+Number = int | Decimal
+Literal = Atom | Not
+"""An atom, or `Not` around an atom."""
+
+TAGS: Final = frozenset({"irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted"})
+
+
+@dataclass(frozen=True, slots=True)
+class CostFunction:
+    """A cost that Python computes at grounding: `function(*argument names)` → non-negative number."""
+
+    function: Callable[..., Number]
+    resolution: Decimal | None = None
+
+
+CostTerm = Number | Atom | CostFunction
+"""A number, a static function term such as `distance(?a, ?b)`, or a Python function."""
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """An effect under a condition, for all objects of `variables`; DESIGN's `When(requires, provides, modifies)`."""
+
+    requires: Formula = TRUE
+    provides: tuple[Literal, ...] = ()
+    modifies: tuple[Atom, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One possible result of an action, with its probability."""
+
+    probability: Decimal
+    provides: tuple[Literal, ...] = ()
+    modifies: tuple[Atom, ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class From:
+    """A data parameter's source: the field at `path` of the result of the step that provides `fact`."""
+
+    fact: Atom
+    path: str = ""
+
+
+REQUIRED: Final = "<required>"
+
+
+@dataclass(frozen=True, slots=True)
+class DataParameter:
+    """A parameter that search ignores and execution fills: `annotation` is its Python type, kept opaque."""
+
+    name: str
+    annotation: Any = str
+    default: Any = REQUIRED
+    source: From | None = None
+    fixed: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One declared action (a schema: `parameters` are bound by search).
+
+    `provides` and `modifies` are its unconditional effects, `when` the conditional and universal ones. `cost` is the
+    sum of its terms; an empty tuple costs 0. `after` are patterns `action(args…)` of actions that must have run before.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...] = ()
+    requires: Formula = TRUE
+    provides: tuple[Literal, ...] = ()
+    modifies: tuple[Atom, ...] = ()
+    when: tuple[When, ...] = ()
+    cost: tuple[CostTerm, ...] = (1,)
+    after: tuple[Atom, ...] = ()
+    creates: Mapping[str, str] = field(default_factory=dict)
+    data: tuple[DataParameter, ...] = ()
+    duration: Decimal | None = None
+    risk: Decimal = Decimal(0)
+    outcomes: tuple[Outcome, ...] = ()
+    tags: frozenset[str] = frozenset()
+    description: str = ""
+    similes: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+    @property
+    def effects(self) -> tuple[When, ...]:
+        """All effects alike: the unconditional one, if there is any, then the conditional ones."""
+        if not (self.provides or self.modifies):
+            return self.when
+        return (When(TRUE, self.provides, self.modifies), *self.when)
+
+    @property
+    def signature(self) -> str:
+        """`name(parameter, …)`, as people write it."""
+        names = ", ".join(parameter.name.removeprefix("?") for parameter in self.parameters)
+        return f"{self.name}({names})"
+
+
+def added(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
+    """Return the atoms that `literals` make true."""
+    return tuple([literal for literal in literals if isinstance(literal, Atom)])
+
+
+def deleted(literals: tuple[Literal, ...]) -> tuple[Atom, ...]:
+    """Return the atoms that `literals` make false."""
+    return tuple([x.part for x in literals if isinstance(x, Not) and isinstance(x.part, Atom)])
+
+
+def has_open(pattern: Atom) -> bool:
+    """Return whether `pattern` leaves an argument open."""
+    return OPEN in pattern.args

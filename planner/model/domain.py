@@ -1,0 +1,110 @@
+"""The immutable domain: types, predicates, functions, actions and derived predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.model.actions import Action
+from planner.model.atoms import Atom, Object, Variable
+from planner.model.formulas import Formula
+
+ROOT_TYPE: Final = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A predicate and its parameters; facts of it end when a pattern of `stale_with` is written.
+
+    The arguments of a pattern in `stale_with` are parameters of the predicate, constants, or open.
+    """
+
+    name: str
+    parameters: tuple[Variable, ...] = ()
+    stale_with: tuple[Atom, ...] = ()
+    tags: frozenset[str] = frozenset()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A static numeric function, for costs."""
+
+    name: str
+    parameters: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Axiom:
+    """`predicate(variables…)` is derived wherever `condition` holds (Thiébaux, Hoffmann, Nebel 2005)."""
+
+    predicate: str
+    parameters: tuple[Variable, ...]
+    condition: Formula
+
+    @property
+    def head(self) -> Atom:
+        """The derived atom, with its parameters as arguments."""
+        return Atom(self.predicate, tuple([parameter.name for parameter in self.parameters]))
+
+
+@dataclass(frozen=True, slots=True)
+class DomainModel:
+    """What can be: names map to what they declare, in the order of declaration.
+
+    `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
+    by action name: kept for the executor, and no part of comparison.
+    """
+
+    name: str
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    constants: tuple[Object, ...] = ()
+    predicates: Mapping[str, Predicate] = field(default_factory=dict)
+    functions: Mapping[str, Function] = field(default_factory=dict)
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    axioms: tuple[Axiom, ...] = ()
+    description: str = ""
+    handlers: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """The names of the derived predicates."""
+        return frozenset(axiom.predicate for axiom in self.axioms)
+
+
+class TypeHierarchy:
+    """Questions about types, answered from a table that is made once."""
+
+    def __init__(self, types: Mapping[str, tuple[str, ...]]) -> None:
+        self._ancestors: dict[str, frozenset[str]] = {ROOT_TYPE: frozenset({ROOT_TYPE})}
+        for name in types:
+            self._ancestors[name] = frozenset(self._climb(name, types))
+
+    @staticmethod
+    def _climb(name: str, types: Mapping[str, tuple[str, ...]]) -> set[str]:
+        found, stack = {ROOT_TYPE}, [name]
+        while stack:
+            current = stack.pop()
+            if current not in found or current == name:
+                found.add(current)
+                stack.extend(parent for parent in types.get(current, ()) if parent not in found)
+        return found
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """Return `name` and every type above it."""
+        return self._ancestors.get(name, frozenset({name, ROOT_TYPE}))
+
+    def is_a(self, types: Iterable[str], wanted: Iterable[str]) -> bool:
+        """Return whether something of any of `types` belongs to any of `wanted`."""
+        wanted = set(wanted)
+        return any(not wanted.isdisjoint(self.ancestors(name)) for name in types)
+
+    def objects_by_type(self, objects: Iterable[Object]) -> dict[str, list[str]]:
+        """Return, for each type, the names of its objects (subtypes included), in the order given."""
+        table: dict[str, list[str]] = {name: [] for name in self._ancestors}
+        for item in objects:
+            above = set().union(*(self.ancestors(name) for name in item.types))
+            for name in above:
+                table.setdefault(name, []).append(item.name)
+        return table

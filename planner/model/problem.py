@@ -1,0 +1,60 @@
+"""The immutable problem: objects, initial facts, and the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from planner.model.actions import Number
+from planner.model.atoms import Atom, Object
+from planner.model.domain import DomainModel
+from planner.model.formulas import TRUE, Formula
+
+
+class Metric(Enum):
+    """What a plan's cost is."""
+
+    COST = "the sum of the actions' costs"
+    LENGTH = "the number of steps"
+
+
+@dataclass(frozen=True, slots=True)
+class SoftGoal:
+    """A wish: `utility` is what a plan gains when `condition` holds at its end."""
+
+    condition: Formula
+    utility: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What must hold at the end (`hard`), and what would be good to have (`soft`)."""
+
+    hard: Formula = TRUE
+    soft: tuple[SoftGoal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A domain with its objects, its initial state and its goal.
+
+    `initial` holds the facts that are true; all others are false (closed world), except those that a pattern in
+    `unknown` covers. `values` are those of the static functions. `entities` are the Python values that were given for
+    objects, by name: opaque, and no part of comparison.
+    """
+
+    name: str
+    domain: DomainModel
+    objects: tuple[Object, ...] = ()
+    initial: tuple[Atom, ...] = ()
+    goal: Goal = field(default_factory=Goal)
+    values: Mapping[Atom, Number] = field(default_factory=dict)
+    metric: Metric = Metric.COST
+    unknown: tuple[Atom, ...] = ()
+    entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def all_objects(self) -> tuple[Object, ...]:
+        """The domain's constants and the problem's objects; a name that occurs twice keeps its first place."""
+        return tuple({item.name: item for item in reversed((*self.domain.constants, *self.objects))}.values())[::-1]

@@ -1,0 +1,187 @@
+"""What planning gives back: `Result`, `Plan` and `Step`.
+
+A `Result` never pretends: its status says what was proved, `stopped_by` why the work ended, and `lower_bound` how far
+the plan may be from the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from planner.errors import NoPlan
+
+if TYPE_CHECKING:
+    from planner.model import Number, Problem
+
+
+class Status(Enum):
+    """What is known at the end; compare with `is`."""
+
+    OPTIMAL = "a plan, proved to cost the least"
+    SOLVED = "a plan; the lower bound says how far from the optimum it may be"
+    UNSOLVABLE = "proved to have no plan"
+    UNKNOWN = "no plan found and none excluded"
+    UNSUPPORTED = "the problem uses a construct that is not supported"
+
+
+class StoppedBy(Enum):
+    """Why the work ended."""
+
+    EXHAUSTED = "nothing was left to search"
+    FIRST_PLAN = "the first plan was asked for"
+    TIME = "the time limit"
+    MEMORY = "the memory limit"
+    CANCELLED = "cancellation"
+    INCOMPLETE = "a search that gives up parts without proof came to its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A ground action in a plan; `cost` is exact."""
+
+    action: str
+    arguments: tuple[str, ...] = ()
+    cost: Number = 0
+
+    def __str__(self) -> str:
+        return f"{self.action}({', '.join(self.arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A sequence of steps for `problem`."""
+
+    steps: tuple[Step, ...]
+    problem: Problem = field(repr=False, compare=False)
+
+    @property
+    def cost(self) -> Number:
+        """The sum of the steps' costs."""
+        return exact_sum(step.cost for step in self.steps)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …]}`."""
+        return {
+            "steps": [
+                {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
+                for step in self.steps
+            ]
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What the work took: counts of states and sizes of the ground task; times in seconds of wall-clock time."""
+
+    search: str = ""
+    heuristic: str = ""
+    facts: int = 0
+    actions: int = 0
+    variables: int = 0
+    expanded: int = 0
+    evaluated: int = 0
+    generated: int = 0
+    ground_seconds: float = 0.0
+    search_seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statistics as JSON-ready data, times rounded to microseconds."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to a problem.
+
+    `lower_bound` is proved: no plan costs less; None where nothing was proved. `reason` says in words what was
+    unsupported or what stopped the work, where that needs saying.
+    """
+
+    status: Status
+    stopped_by: StoppedBy
+    plan: Plan | None = None
+    lower_bound: Number | None = None
+    statistics: Statistics = field(default_factory=Statistics)
+    reason: str = ""
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan."""
+        return self.plan is not None
+
+    @property
+    def cost(self) -> Number | None:
+        """The plan's cost, or None without a plan."""
+        return None if self.plan is None else self.plan.cost
+
+    @property
+    def gap(self) -> float | None:
+        """(cost - lower bound) / cost: 0.0 when proved optimal, 1.0 at worst; None without a plan or a bound."""
+        if self.plan is None or self.lower_bound is None:
+            return None
+        cost = self.plan.cost
+        return 0.0 if cost == self.lower_bound else float(1 - Decimal(self.lower_bound) / Decimal(cost))
+
+    def expect_plan(self) -> Plan:
+        """Return the plan, or raise `NoPlan` with the reason."""
+        if self.plan is None:
+            raise NoPlan(self)
+        return self.plan
+
+    def describe(self) -> str:
+        """Return one line for people: the status, what stopped the work, cost and gap."""
+        words = [f"{self.status.name} ({self.status.value}); stopped by {self.stopped_by.value}"]
+        if self.plan is not None:
+            words.append(f"cost {self.plan.cost}, lower bound {self.lower_bound}")
+        return "; ".join([*words, *([self.reason] if self.reason else [])])
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as the JSON-ready data that `forethought solve --json` prints."""
+        return {
+            "status": self.status.name,
+            "stopped_by": self.stopped_by.name.lower(),
+            "cost": json_number(self.cost),
+            "lower_bound": json_number(self.lower_bound),
+            "plan": self.plan.to_dict() if self.plan is not None else None,
+            "reason": self.reason,
+            "statistics": self.statistics.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is known while the work goes on: the best plan so far and the lower bound."""
+
+    plan: Plan | None
+    lower_bound: Number | None
+    elapsed: float
+    statistics: Statistics
+
+
+def exact_sum(numbers: Iterable[Number]) -> Number:
+    """Return the exact sum, an int where it is integral."""
+    return exact(sum(numbers, start=0))
+
+
+def exact(number: Number) -> Number:
+    """Return `number`, as an int where it is integral."""
+    return int(number) if number == int(number) else number
+
+
+def json_number(number: Number | None) -> int | float | None:
+    """Return `number` as JSON knows it: decimals become floats."""
+    return float(number) if isinstance(number, Decimal) else number
