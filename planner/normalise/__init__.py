@@ -1,0 +1,7 @@
+"""From what is declared to what can be grounded."""
+
+from planner.normalise.conditions import Conjunction
+from planner.normalise.declarations import to_adl
+from planner.normalise.schemas import NormalAxiom, NormalProblem, Schema, SchemaEffect, normalise
+
+__all__ = ["Conjunction", "NormalAxiom", "NormalProblem", "Schema", "SchemaEffect", "normalise", "to_adl"]

@@ -1,0 +1,143 @@
+"""Conditions in normal form: a disjunction of conjunctions of literals, with what cannot be split kept apart.
+
+Implications disappear, negations move to the atoms, variables are renamed apart, existential variables move out, and
+small disjunctions are multiplied out. Universal quantifiers and large disjunctions stay as *residual* formulas: they
+are expanded ground action by ground action, where most of their parts are known to be true or false.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from planner.model import (
+    TRUE,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Variable,
+)
+from planner.model.formulas import substitute
+
+SPLIT_LIMIT: Final = 12
+"""How many conjunctions the condition of one action may be multiplied out to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """`atoms` and not `negated` and (in)equalities and `residual`, for some objects of `variables`."""
+
+    variables: tuple[Variable, ...] = ()
+    atoms: tuple[Atom, ...] = ()
+    negated: tuple[Atom, ...] = ()
+    equal: tuple[Equals, ...] = ()
+    unequal: tuple[Equals, ...] = ()
+    residual: tuple[Formula, ...] = ()
+
+
+def disjuncts(formula: Formula, limit: int = SPLIT_LIMIT) -> list[Conjunction]:
+    """Return conjunctions whose disjunction is `formula`; an empty list means that it is false."""
+    normal = negation_normal(formula, itertools.count())
+    return [_conjunction(pieces) for pieces in _split(normal, limit)]
+
+
+def negation_normal(formula: Formula, fresh: Iterator[int], *, negate: bool = False) -> Formula:
+    """Return `formula` (or its negation) with negations at the atoms and quantified variables renamed apart."""
+    match formula:
+        case Not(part):
+            return negation_normal(part, fresh, negate=not negate)
+        case And(parts) | Or(parts):
+            kind = And if isinstance(formula, And) is not negate else Or
+            return _joined(kind, [negation_normal(part, fresh, negate=negate) for part in parts])
+        case Imply(premise, conclusion):
+            return negation_normal(Or((Not(premise), conclusion)), fresh, negate=negate)
+        case Forall(variables, part) | Exists(variables, part):
+            kind_of_quantifier = Forall if isinstance(formula, Forall) is not negate else Exists
+            renamed = {variable.name: f"{variable.name}@{next(fresh)}" for variable in variables}
+            body = negation_normal(substitute(part, renamed), fresh, negate=negate)
+            new = tuple([Variable(renamed[variable.name], variable.types) for variable in variables])
+            return _quantified(kind_of_quantifier, new, body)
+        case _:
+            return Not(formula) if negate else formula
+
+
+def _joined(kind: type[And | Or], parts: list[Formula]) -> Formula:
+    flat: list[Formula] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, kind) else (part,))
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def _quantified(kind: type[Forall | Exists], variables: tuple[Variable, ...], body: Formula) -> Formula:
+    """Push a quantifier in where it distributes: for all over `and`, for some over `or`."""
+    through = And if kind is Forall else Or
+    if isinstance(body, through):
+        return through(tuple([_quantified(kind, variables, part) for part in body.parts]))
+    if isinstance(body, kind):
+        return kind((*variables, *body.variables), body.part)
+    return kind(variables, body)
+
+
+def _split(formula: Formula, limit: int) -> list[list[Formula]]:
+    match formula:
+        case Or(parts):
+            branches = [pieces for part in parts for pieces in _split(part, limit)]
+            return branches if len(branches) <= limit else [[formula]]
+        case And(parts):
+            return _multiply([_split(part, limit) for part in parts], limit)
+        case Exists(variables, part):
+            return [[Exists(variables, TRUE), *pieces] for pieces in _split(part, limit)]
+        case _:
+            return [[formula]]
+
+
+def _multiply(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:
+    """Multiply disjunctions out, smallest first; the factors past the limit stay whole."""
+    product: list[list[Formula]] = [[]]
+    for branches in sorted(factors, key=len):
+        if len(product) * len(branches) > max(limit, 1) and len(branches) > 1:
+            product = [[*pieces, _whole(branches)] for pieces in product]
+        else:
+            product = [[*pieces, *branch] for pieces in product for branch in branches]
+    return product
+
+
+def _whole(branches: list[list[Formula]]) -> Formula:
+    """Put the branches of a disjunction together again."""
+    return Or(tuple([_rebuilt(pieces) for pieces in branches]))
+
+
+def _rebuilt(pieces: list[Formula]) -> Formula:
+    variables = tuple([v for piece in pieces if isinstance(piece, Exists) for v in piece.variables])
+    rest = [piece for piece in pieces if not isinstance(piece, Exists)]
+    body = rest[0] if len(rest) == 1 else And(tuple(rest))
+    return Exists(variables, body) if variables else body
+
+
+def _conjunction(pieces: list[Formula]) -> Conjunction:
+    found: dict[str, list[Formula]] = {"atoms": [], "negated": [], "equal": [], "unequal": [], "residual": []}
+    variables: list[Variable] = []
+    for piece in pieces:
+        match piece:
+            case Exists(bound, And(())):
+                variables.extend(bound)
+            case Atom():
+                found["atoms"].append(piece)
+            case Not(Atom() as atom):
+                found["negated"].append(atom)
+            case Equals():
+                found["equal"].append(piece)
+            case Not(Equals() as equality):
+                found["unequal"].append(equality)
+            case _:
+                found["residual"].append(piece)
+    fields = {name: tuple(dict.fromkeys(parts)) for name, parts in found.items()}
+    return Conjunction(variables=tuple(variables), **fields)  # type: ignore[arg-type] - each list holds its own kind

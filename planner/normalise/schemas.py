@@ -1,0 +1,129 @@
+"""The lifted normal form that grounding takes: action schemas and axioms whose conditions are conjunctions.
+
+    Problem → to_adl → NormalProblem(schemas, axioms, goal)
+
+A schema keeps its source action, and its first variables are the action's parameters: that is the map back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from planner.model import Action, Atom, Formula, Not, Problem, Variable, When
+from planner.model.actions import added, deleted
+from planner.model.formulas import conjuncts
+from planner.normalise.conditions import Conjunction, disjuncts
+from planner.normalise.declarations import to_adl
+
+RULE_LIMIT: Final = 1000
+"""How many rules one axiom may become: rules are cheap, unlike copies of actions."""
+
+GOAL: Final = "@goal"
+"""Derived predicates of this name stand for the parts of the goal that are no literals."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaEffect:
+    """An effect for all `variables`, when `condition` holds (its existential variables are universal here)."""
+
+    variables: tuple[Variable, ...]
+    condition: Conjunction
+    adds: tuple[Atom, ...]
+    deletes: tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One conjunctive case of an action."""
+
+    action: Action
+    condition: Conjunction
+    adds: tuple[Atom, ...]
+    deletes: tuple[Atom, ...]
+    effects: tuple[SchemaEffect, ...]
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The parameters, then the existential variables of the condition."""
+        return (*self.action.parameters, *self.condition.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalAxiom:
+    """`head` is derived where `condition` holds."""
+
+    head: Atom
+    variables: tuple[Variable, ...]
+    condition: Conjunction
+
+
+@dataclass(frozen=True, slots=True)
+class NormalProblem:
+    """A problem in normal form; `problem` is the plain ADL problem that it was made from."""
+
+    problem: Problem
+    schemas: tuple[Schema, ...]
+    axioms: tuple[NormalAxiom, ...]
+    goal: Conjunction
+    fluent: frozenset[str]
+    derived: frozenset[str]
+
+
+def normalise(problem: Problem) -> NormalProblem:
+    """Return `problem` in normal form; `planner.UnsupportedError` is left to `planner.solve`."""
+    plain = to_adl(problem)
+    actions = plain.domain.actions.values()
+    goal, goal_axioms = _goal(plain.goal.hard)
+    return NormalProblem(
+        problem=plain,
+        schemas=tuple([schema for action in actions for schema in _schemas(action)]),
+        axioms=(*_axioms(plain), *goal_axioms),
+        goal=goal,
+        fluent=frozenset(_written(actions)),
+        derived=plain.domain.derived | {axiom.head.predicate for axiom in goal_axioms},
+    )
+
+
+def _written(actions: Iterable[Action]) -> Iterator[str]:
+    for action in actions:
+        for effect in action.effects:
+            yield from (atom.predicate for atom in (*added(effect.provides), *deleted(effect.provides)))
+
+
+def _schemas(action: Action) -> Iterator[Schema]:
+    effects = tuple([part for when in action.when for part in _effects(when)])
+    for condition in disjuncts(action.requires):
+        yield Schema(action, condition, added(action.provides), deleted(action.provides), effects)
+
+
+def _effects(when: When) -> Iterator[SchemaEffect]:
+    for condition in disjuncts(when.requires):
+        variables = (*when.variables, *condition.variables)
+        yield SchemaEffect(variables, condition, added(when.provides), deleted(when.provides))
+
+
+def _axioms(problem: Problem) -> Iterator[NormalAxiom]:
+    for axiom in problem.domain.axioms:
+        for condition in disjuncts(axiom.condition, RULE_LIMIT):
+            yield NormalAxiom(axiom.head, (*axiom.parameters, *condition.variables), condition)
+
+
+def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom]]:
+    """Return the goal as a conjunction, with a derived atom for each part that has alternatives."""
+    atoms: list[Atom] = []
+    negated: list[Atom] = []
+    residual: list[Formula] = []
+    axioms: list[NormalAxiom] = []
+    for part in conjuncts(goal):
+        cases = disjuncts(part, RULE_LIMIT)
+        if len(cases) == 1 and not cases[0].variables:
+            atoms += cases[0].atoms
+            negated += cases[0].negated
+            residual += [*cases[0].residual, *cases[0].equal, *[Not(equality) for equality in cases[0].unequal]]
+        else:
+            head = Atom(f"{GOAL}{len(axioms)}")
+            axioms += [NormalAxiom(head, case.variables, case) for case in cases]
+            atoms.append(head)
+    return Conjunction((), tuple(atoms), tuple(negated), (), (), tuple(residual)), axioms
