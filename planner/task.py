@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from planner.plan import Step
 
 if TYPE_CHECKING:
-    from planner.model import Atom, Not
+    from planner.model import Atom, Formula, Not
 
 State = int
 """A set of facts as bits."""
@@ -71,7 +71,7 @@ class Task:
 
     `facts[f]` is the literal that fact f stands for. `variables` partitions the facts that are not derived: at most
     one fact of each variable holds in any reachable state. `initial` holds no derived fact. `unreachable_goal`
-    is a goal literal that no relaxed plan reaches: then the task is proved unsolvable, and the rest may be empty.
+    is a part of the goal that no relaxed plan reaches: then the task is proved unsolvable, and the rest may be empty.
     `resolution` divides integer costs into the problem's units (cost 250 at resolution 100 means 2.5).
     """
 
@@ -82,7 +82,7 @@ class Task:
     actions: tuple[GroundAction, ...]
     axioms: tuple[AxiomLayer, ...] = ()
     resolution: int = 1
-    unreachable_goal: Atom | Not | None = None
+    unreachable_goal: Formula | None = None
     derived: frozenset[int] = field(default=frozenset())
 
     @property

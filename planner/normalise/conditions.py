@@ -8,9 +8,9 @@ are expanded ground action by ground action, where most of their parts are known
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from planner.model import (
     TRUE,
@@ -123,21 +123,21 @@ def _rebuilt(pieces: list[Formula]) -> Formula:
 
 
 def _conjunction(pieces: list[Formula]) -> Conjunction:
-    found: dict[str, list[Formula]] = {"atoms": [], "negated": [], "equal": [], "unequal": [], "residual": []}
-    variables: list[Variable] = []
-    for piece in pieces:
-        match piece:
-            case Exists(bound, And(())):
-                variables.extend(bound)
-            case Atom():
-                found["atoms"].append(piece)
-            case Not(Atom() as atom):
-                found["negated"].append(atom)
-            case Equals():
-                found["equal"].append(piece)
-            case Not(Equals() as equality):
-                found["unequal"].append(equality)
-            case _:
-                found["residual"].append(piece)
-    fields = {name: tuple(dict.fromkeys(parts)) for name, parts in found.items()}
-    return Conjunction(variables=tuple(variables), **fields)  # type: ignore[arg-type] - each list holds its own kind
+    rest = [piece for piece in pieces if not isinstance(piece, Exists) or piece.part != TRUE]
+    return Conjunction(
+        variables=tuple(
+            [v for piece in pieces if isinstance(piece, Exists) and piece.part == TRUE for v in piece.variables]
+        ),
+        atoms=_unique(piece for piece in rest if isinstance(piece, Atom)),
+        negated=_unique(piece.part for piece in rest if isinstance(piece, Not) and isinstance(piece.part, Atom)),
+        equal=_unique(piece for piece in rest if isinstance(piece, Equals)),
+        unequal=_unique(piece.part for piece in rest if isinstance(piece, Not) and isinstance(piece.part, Equals)),
+        residual=_unique(piece for piece in rest if not isinstance(piece, Atom | Not | Equals)),
+    )
+
+
+Part = TypeVar("Part")
+
+
+def _unique(parts: Iterable[Part]) -> tuple[Part, ...]:
+    return tuple(dict.fromkeys(parts))

@@ -1,0 +1,259 @@
+"""Relational joins over indexed relations: the one engine under reachability and lifted decomposition.
+
+A `Relation` is a set of tuples of object names with hash indexes that grow with it. `compile_join` turns a conjunction
+of atoms into one Python comprehension over such indexes, which starts from the tuples of one atom and extends them atom
+by atom:
+
+    [(r, a, b) for (r, a) in start for b in door.get(a, ()) if b != a if (r, b) in allowed]
+
+The text of the comprehension depends only on the shape of the join, so the compiled code is shared by all joins of the
+same shape.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Final
+
+from planner.model import Atom, Equals, Term, is_variable
+
+Row = tuple[str, ...]
+Key = tuple[int, ...]
+EMPTY: Final[tuple[Any, ...]] = ()
+PRODUCT_PENALTY: Final = 8
+"""How much worse a Cartesian product is taken to be than a join that yields as many rows."""
+
+
+class Relation:
+    """A growing set of rows, with the indexes that joins have asked for."""
+
+    __slots__ = ("_distinct", "_indexes", "rows")
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self.rows: dict[Row, None] = dict.fromkeys(rows)
+        self._indexes: dict[tuple[Key, Key], dict[Any, list[Any]]] = {}
+        self._distinct: dict[Key, int] = {}
+
+    def distinct(self, key: Key) -> int:
+        """Return how many different values stand at `key`; for relations that have stopped growing."""
+        if key not in self._distinct:
+            self._distinct[key] = len(set(map(getter(key), self.rows)))
+        return self._distinct[key]
+
+    def add(self, rows: Iterable[Row]) -> list[Row]:
+        """Add `rows` and return the new ones among them, each once."""
+        known = self.rows
+        new = [row for row in dict.fromkeys(rows) if row not in known]
+        known.update(dict.fromkeys(new))
+        for (key, rest), index in self._indexes.items():
+            _extend(index, key, rest, new)
+        return new
+
+    def index(self, key: Key, rest: Key) -> dict[Any, list[Any]]:
+        """Return a live index: the values at `key` → those at `rest`; single values are not wrapped in tuples."""
+        found = self._indexes.get((key, rest))
+        if found is None:
+            found = self._indexes[key, rest] = {}
+            _extend(found, key, rest, self.rows)
+        return found
+
+
+def _extend(index: dict[Any, list[Any]], key: Key, rest: Key, rows: Iterable[Row]) -> None:
+    key_of, rest_of = getter(key), getter(rest)
+    for row in rows:
+        place = key_of(row)
+        if place in index:
+            index[place].append(rest_of(row))
+        else:
+            index[place] = [rest_of(row)]
+
+
+def getter(positions: Key) -> Callable[[Row], Any]:
+    """Return a function that picks `positions` from a row: a bare value for one, a tuple otherwise."""
+    return operator.itemgetter(*positions) if positions else lambda _row: EMPTY
+
+
+def projector(terms: Sequence[Term], variables: Sequence[Term]) -> Callable[[Row], Row]:
+    """Return a function from rows over `variables` to rows over `terms`, which may hold constants too."""
+    places = {variable: place for place, variable in enumerate(variables)}
+    constants = tuple([term for term in terms if term not in places])
+    fixed = iter(range(len(places), len(places) + len(constants)))
+    picked = tuple([places[term] if term in places else next(fixed) for term in terms])
+    if not any(term in places for term in terms):
+        return lambda _row: constants
+    if constants:
+        pick = operator.itemgetter(*picked)
+        return lambda row: pick(row + constants)
+    if len(picked) == 1:
+        only = picked[0]
+        return lambda row: (row[only],)
+    return tuple if picked == tuple(range(len(places))) else operator.itemgetter(*picked)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An atom of a join with the relation that holds its rows; `growing` while reachability still adds to it."""
+
+    atom: Atom
+    relation: Relation
+    growing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """Conditions that cut a join early; `absent` atoms must not be in their relations."""
+
+    equal: tuple[Equals, ...] = ()
+    unequal: tuple[Equals, ...] = ()
+    absent: tuple[Source, ...] = ()
+
+
+Join = Callable[[Iterable[Row]], Iterator[Row]]
+
+
+def compile_join(
+    start: Sequence[Term], sources: Sequence[Source], tests: Tests, output: Sequence[Term], tick: Callable[[], bool]
+) -> Join:
+    """Return a function from rows for the terms `start` to an iterator of rows for the terms `output`.
+
+    Every variable of `tests` and `output` must occur in `start` or `sources`. `tick` is called, and must return True,
+    once for each row that enters a third or deeper level, so that no join runs away unseen.
+    """
+    builder = _Builder(tests)
+    builder.start(start)
+    for source in _ordered(builder.names.keys(), list(sources)):
+        builder.extend(source)
+    text = builder.finish(output)
+    values = [tick, *builder.values]
+    function: Callable[..., Iterator[Row]] = eval(_code(text, len(values)))  # noqa: S307 - our own text, see _Builder
+    return lambda rows: function(rows, values)
+
+
+@functools.lru_cache(maxsize=4096)
+def _code(text: str, arity: int) -> CodeType:
+    names = ", ".join(["tick", *[f"k{number}" for number in range(arity - 1)]])
+    return compile(f"lambda rows, values: (lambda {names}: {text})(*values)", "<join>", "eval")
+
+
+def _ordered(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
+    """Yield the sources in a greedy order: next the one that is expected to give the fewest rows per binding."""
+    known = set(bound)
+    while sources:
+        best = min(sources, key=lambda source: _expected_rows(source, known))
+        sources.remove(best)
+        known.update(best.atom.args)
+        yield best
+
+
+def _expected_rows(source: Source, known: set[Term]) -> tuple[float, bool]:
+    """Estimate the rows per binding from the distinct values of the open columns; relations that grow count more."""
+    free = [arg for arg in dict.fromkeys(source.atom.args) if is_variable(arg) and arg not in known]
+    if not free:
+        return (0.0, source.growing)
+    key = tuple([place for place, arg in enumerate(source.atom.args) if arg not in free])
+    product = 1 if key else PRODUCT_PENALTY
+    if source.growing:
+        return (product * 4.0 ** (len(free) + 1), True)
+    return (product * len(source.relation.rows) / max(source.relation.distinct(key), 1), False)
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Writes the comprehension: names for bound variables, and the values (indexes, constants) that it refers to."""
+
+    tests: Tests
+    names: dict[Term, str] = field(default_factory=dict)
+    values: list[Any] = field(default_factory=list)
+    clauses: list[str] = field(default_factory=list)
+    pending: list[tuple[frozenset[Term], Callable[[], str]]] = field(default_factory=list)
+    depth: int = 0
+
+    def start(self, terms: Sequence[Term]) -> None:
+        self.pending = [*self._comparisons(self.tests.equal, "=="), *self._comparisons(self.tests.unequal, "!=")]
+        self.pending += [
+            (_variables(source.atom), functools.partial(self._absent, source)) for source in self.tests.absent
+        ]
+        self._bind("rows", terms, wrap=True)
+
+    def extend(self, source: Source) -> None:
+        args = source.atom.args
+        key = tuple([place for place, arg in enumerate(args) if not is_variable(arg) or arg in self.names])
+        if len(key) == len(args):
+            self.clauses.append(f"if {self._membership(args, source.relation)}")
+            return
+        rest = tuple([place for place in range(len(args)) if place not in key])
+        index = self._value(source.relation.index(key, rest))
+        if self.depth >= 2:  # noqa: PLR2004 - the levels that can multiply
+            self.clauses.append("if tick()")
+        where = self._row([args[place] for place in key]) if len(key) != 1 else self._term(args[key[0]])
+        self._bind(f"{index}.get({where}, ())", [args[place] for place in rest], wrap=len(rest) != 1)
+
+    def finish(self, output: Sequence[Term]) -> str:
+        return f"({self._row(output)} {' '.join(self.clauses)})"
+
+    def _bind(self, iterable: str, terms: Sequence[Term], *, wrap: bool) -> None:
+        """Add a loop that binds `terms`; constants and repeated variables become tests."""
+        targets, checks = [], []
+        for term in terms:
+            target = f"v{len(self.names) + len(checks)}_{self.depth}"
+            if is_variable(term) and term not in self.names:
+                self.names[term] = target
+            else:
+                checks.append(f"if {target} == {self._term(term)}")
+            targets.append(target)
+        pattern = f"({''.join(target + ', ' for target in targets)})" if wrap and targets else (targets or ["_"])[0]
+        self.clauses += [f"for {pattern} in {iterable}", *checks]
+        self.depth += 1
+        self._test_what_is_bound()
+
+    def _test_what_is_bound(self) -> None:
+        ready = [test for variables, test in self.pending if variables <= self.names.keys()]
+        self.pending = [(variables, test) for variables, test in self.pending if not variables <= self.names.keys()]
+        self.clauses += [test() for test in ready]
+
+    def _comparisons(self, tests: Iterable[Equals], sign: str) -> list[tuple[frozenset[Term], Callable[[], str]]]:
+        def text(test: Equals) -> str:
+            return f"if {self._term(test.left)} {sign} {self._term(test.right)}"
+
+        return [
+            (frozenset(filter(is_variable, (test.left, test.right))), functools.partial(text, test)) for test in tests
+        ]
+
+    def _absent(self, source: Source) -> str:
+        return f"if not {self._membership(source.atom.args, source.relation)}"
+
+    def _membership(self, args: Sequence[Term], relation: Relation) -> str:
+        if len(args) == 1:
+            return f"{self._term(args[0])} in {self._value(relation.index((0,), ()))}"
+        return f"{self._row(args)} in {self._value(relation.rows)}"
+
+    def _row(self, terms: Sequence[Term]) -> str:
+        return f"({''.join(self._term(term) + ', ' for term in terms)})"
+
+    def _term(self, term: Term) -> str:
+        return self.names[term] if is_variable(term) else self._value(term)
+
+    def _value(self, value: Any) -> str:
+        self.values.append(value)
+        return f"k{len(self.values) - 1}"
+
+
+def _variables(atom: Atom) -> frozenset[Term]:
+    return frozenset(filter(is_variable, atom.args))
+
+
+def never_tick() -> bool:
+    """Return True: for joins that nobody watches."""
+    return True
+
+
+def batches(rows: Iterable[Row], size: int = 10_000) -> Iterator[list[Row]]:
+    """Yield `rows` in lists of at most `size`."""
+    iterator = iter(rows)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch

@@ -1,0 +1,211 @@
+"""Relaxed reachability: which facts and which instances of actions and axioms can occur at all.
+
+Actions and axioms are read as rules (Helmert 2009, "Concise finite-domain representations"): deletes and negative
+conditions on fluents are ignored, static conditions are not. Rules are applied semi-naively, a batch of new facts at a
+time; rules without variables count their unmet conditions instead of joining.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.budget import Budget
+from planner.grounding.joins import Join, Relation, Row, Source, Tests, batches, compile_join, projector
+from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
+from planner.normalise import Conjunction
+
+
+class Database:
+    """The relations of a problem: initial facts by predicate, and the objects of each type as unary relations."""
+
+    def __init__(self, problem: Problem, growing: frozenset[str]) -> None:
+        self.growing = growing
+        hierarchy = TypeHierarchy(problem.domain.types)
+        self.objects = [item.name for item in problem.all_objects]
+        self._members = hierarchy.objects_by_type(problem.all_objects)
+        self._relations: dict[str, Relation] = defaultdict(Relation)
+        self._types: dict[frozenset[str], Relation] = {}
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for fact in problem.initial:
+            rows[fact.predicate].append(fact.args)
+        self.initial: dict[str, dict[Row, None]] = {name: dict.fromkeys(found) for name, found in rows.items()}
+        for name, found in self.initial.items():
+            if name not in growing:
+                self._relations[name] = Relation(found)
+
+    def relation(self, predicate: str) -> Relation:
+        """Return the relation of `predicate`; a fluent one is empty until reachability fills it."""
+        return self._relations[predicate]
+
+    def members(self, types: Iterable[str]) -> dict[str, None]:
+        """Return the names of the objects of any of `types`, in the problem's order."""
+        wanted = list(types)
+        if ROOT_TYPE in wanted:
+            return dict.fromkeys(self.objects)
+        return {name: None for kind in wanted for name in self._members.get(kind, ())}
+
+    def type_relation(self, types: Iterable[str]) -> Relation:
+        """Return the unary relation of the objects of any of `types`."""
+        key = frozenset(types)
+        if key not in self._types:
+            self._types[key] = Relation([(name,) for name in self.members(sorted(key))])
+        return self._types[key]
+
+    def sources(self, atoms: Iterable[Atom]) -> list[Source]:
+        """Return the atoms as sources of joins."""
+        return [Source(atom, self._relations[atom.predicate], atom.predicate in self.growing) for atom in atoms]
+
+    def type_sources(self, variables: Iterable[Variable], bound: set[Term]) -> list[Source]:
+        """Return the type conditions of `variables`, without those that say nothing about a bound variable."""
+        return [
+            Source(Atom("@type", (variable.name,)), self.type_relation(variable.types))
+            for variable in variables
+            if variable.name not in bound or ROOT_TYPE not in variable.types
+        ]
+
+    def tests(self, condition: Conjunction) -> Tests:
+        """Return the conditions that cut joins: (in)equalities, and negated atoms that never change."""
+        static = [atom for atom in condition.negated if atom.predicate not in self.growing]
+        return Tests(condition.equal, condition.unequal, tuple(self.sources(static)))
+
+
+TICKS_PER_CHECK: Final = 4096
+
+Emission = tuple[str, Sequence[Term]]
+"""A predicate and the terms of the fact that a rule makes."""
+
+
+@dataclass(slots=True)
+class Rule:
+    """When `condition` holds for `variables`, `row`s are found and the `emits` become facts.
+
+    `given` is the relation that the rule starts from, over `given_terms`: for conditional effects, the instances of
+    their action.
+    """
+
+    variables: tuple[Variable, ...]
+    condition: Conjunction
+    emits: tuple[Emission, ...] = ()
+    given: str | None = None
+    given_terms: tuple[Term, ...] = ()
+    found: Relation = field(default_factory=Relation)
+
+    @property
+    def names(self) -> tuple[Term, ...]:
+        """The terms of the rows in `found`."""
+        return (*self.given_terms, *[variable.name for variable in self.variables])
+
+
+@dataclass(slots=True)
+class _Counter:
+    """A rule without variables; it fires when `missing` facts have come about."""
+
+    rule: Rule
+    missing: int
+
+
+class Reachability:
+    """Applies rules to the initial facts until nothing new is found.
+
+    Afterwards `rule.found` holds the instances of each rule, and `database.relation(p)` the reachable facts of p.
+    """
+
+    def __init__(self, database: Database, budget: Budget) -> None:
+        self.database = database
+        self.budget = budget
+        self._triggers: dict[str, list[tuple[Rule, Join]]] = defaultdict(list)
+        self._waiting: dict[str, dict[Row, list[_Counter]]] = defaultdict(lambda: defaultdict(list))
+        self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
+        self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
+        self._ticks = 0
+
+    def run(self, rules: Sequence[Rule]) -> None:
+        """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
+        for name in self.database.growing:
+            self._pending[name].append(self.database.initial.get(name, {}))
+        for rule in rules:
+            self.budget.check()
+            self._emitters[id(rule)] = [(name, projector(terms, rule.names)) for name, terms in rule.emits]
+            self._prepare(rule)
+        while self._pending:
+            name = next(iter(self._pending))
+            new = self.database.relation(name).add(row for rows in self._pending.pop(name) for row in rows)
+            if new:
+                self._spread(name, new)
+
+    def find(self, rule: Rule) -> None:
+        """Find the instances of one more rule among the facts that `run` has reached."""
+        assert rule.given is not None  # noqa: S101 - deletes belong to the instances of an action
+        join = self._join(rule, Atom(rule.given, rule.given_terms), ())
+        for batch in batches(join(list(self.database.relation(rule.given).rows))):
+            self.budget.check()
+            rule.found.add(batch)
+
+    def _prepare(self, rule: Rule) -> None:
+        atoms = rule.condition.atoms
+        growing = [atom for atom in atoms if atom.predicate in self.database.growing]
+        if rule.given is None and not rule.variables and all(atom.is_ground for atom in atoms):
+            self._prepare_counter(rule, growing)
+        elif rule.given is not None:
+            self._triggers[rule.given].append((rule, self._join(rule, Atom(rule.given, rule.given_terms), ())))
+            for atom in growing:
+                self._triggers[atom.predicate].append((rule, self._join(rule, atom, (atom,))))
+        elif growing:
+            for atom in growing:
+                self._triggers[atom.predicate].append((rule, self._join(rule, atom, (atom,))))
+        else:
+            self._fire(rule, self._join(rule, Atom(""), ())([()]))
+
+    def _prepare_counter(self, rule: Rule, growing: list[Atom]) -> None:
+        join = compile_join(
+            (),
+            self.database.sources(set(rule.condition.atoms) - set(growing)),
+            self.database.tests(rule.condition),
+            (),
+            self._tick,
+        )
+        if not any(True for _ in join([()])):
+            return
+        counter = _Counter(rule, len(growing))
+        if not growing:
+            self._fire(rule, [()])
+        for atom in growing:
+            self._waiting[atom.predicate][atom.args].append(counter)
+
+    def _join(self, rule: Rule, start: Atom, done: tuple[Atom, ...]) -> Join:
+        """Compile the join of `rule` that starts from new rows of `start`."""
+        database = self.database
+        sources = database.sources(atom for atom in rule.condition.atoms if atom not in done)
+        if rule.given is not None and start.predicate != rule.given:
+            sources.append(Source(Atom(rule.given, rule.given_terms), database.relation(rule.given), growing=True))
+        bound = {term for source in sources for term in source.atom.args} | set(start.args)
+        sources += database.type_sources(rule.variables, bound)
+        return compile_join(start.args, sources, database.tests(rule.condition), rule.names, self._tick)
+
+    def _tick(self) -> bool:
+        self._ticks += 1
+        if not self._ticks % TICKS_PER_CHECK:
+            self.budget.check()
+        return True
+
+    def _spread(self, name: str, new: list[Row]) -> None:
+        self.budget.check()
+        for rule, join in self._triggers.get(name, ()):
+            self._fire(rule, join(new))
+        waiting = self._waiting.get(name)
+        if waiting:
+            for row in new:
+                for counter in waiting.pop(row, ()):
+                    counter.missing -= 1
+                    if not counter.missing:
+                        self._fire(counter.rule, [()])
+
+    def _fire(self, rule: Rule, rows: Iterable[Row]) -> None:
+        for batch in batches(rows):
+            self.budget.check()
+            new = rule.found.add(batch)
+            for name, project in self._emitters[id(rule)]:
+                self._pending[name].append(map(project, new))

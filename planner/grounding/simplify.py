@@ -1,0 +1,123 @@
+"""What never changes disappears: constant facts, actions that can never apply, effects that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planner.grounding.instantiate import RawAction, RawEffect
+from planner.grounding.literals import Literal, RawRule
+
+
+@dataclass(slots=True)
+class RawTask:
+    """A ground problem over literals."""
+
+    initial: set[int]
+    goal: list[Literal]
+    actions: list[RawAction]
+    rules: list[RawRule]
+
+
+def simplify(task: RawTask, facts: int) -> Literal | None:
+    """Simplify `task` in place; return a goal literal that can never hold, if there is one.
+
+    Literals that hold in every reachable state leave all conditions; what needs their opposites is dropped. This is
+    repeated while it drops actions, since fewer actions make more facts constant.
+    """
+    while True:
+        constant = _constants(task, facts)
+        before = len(task.actions)
+        task.actions = [action for action in task.actions if _simplify_action(action, constant)]
+        task.rules = [rule for old in task.rules if (rule := _simplified(old, constant))]
+        if len(task.actions) == before:
+            break
+    for literal in task.goal:
+        if ~literal in constant:
+            return literal
+    task.goal = sorted(set(task.goal) - constant)
+    return None
+
+
+def _constants(task: RawTask, facts: int) -> set[Literal]:
+    """Return the literals that hold in every reachable state."""
+    deleted = {fact for action in task.actions for fact in action.deletes}
+    added = {fact for action in task.actions for fact in action.adds}
+    for action in task.actions:
+        for effect in action.effects:
+            deleted.update(effect.deletes)
+            added.update(effect.adds)
+    heads = {rule.head for rule in task.rules}
+    possible = added | task.initial | heads
+    constant = (task.initial - deleted) | {~fact for fact in range(facts) if fact not in possible}
+    return _with_derived(constant, task.rules, heads)
+
+
+def _with_derived(constant: set[Literal], rules: list[RawRule], heads: set[int]) -> set[Literal]:
+    """Add the derived facts that follow from constants alone, and the negations of those that no rule is left for."""
+    while True:
+        true = {rule.head for rule in rules if constant.issuperset(rule.body)}
+        rules = [rule for rule in rules if not any(~literal in constant for literal in rule.body)]
+        false = {~head for head in heads.difference([rule.head for rule in rules])}
+        if constant >= true | false:
+            return constant
+        constant |= true | false
+
+
+def _simplify_action(action: RawAction, constant: set[Literal]) -> bool:
+    """Simplify one action in place; return whether it can ever apply and change something."""
+    condition = _condition(action.condition, constant)
+    if condition is None:
+        return False
+    known = set(condition)
+    effects = _live_effects(action, known, constant)
+    adds, deletes = set(action.adds), set(action.deletes)
+    for effect in effects:
+        if not effect.condition:
+            adds.update(effect.adds)
+            deletes.update(effect.deletes)
+    deletes -= adds
+    action.condition = condition
+    action.effects = [effect for effect in effects if effect.condition and _trim(effect, adds, deletes, constant)]
+    action.adds = sorted(adds - constant - known)
+    action.deletes = sorted([fact for fact in deletes if ~fact not in known and ~fact not in constant])
+    return bool(action.adds or action.deletes or action.effects)
+
+
+def _live_effects(action: RawAction, known: set[Literal], constant: set[Literal]) -> list[RawEffect]:
+    """Return the effects that can happen, one for each condition, without what the precondition says already."""
+    found: dict[tuple[Literal, ...], RawEffect] = {}
+    for effect in action.effects:
+        condition = _condition(effect.condition, constant)
+        if condition is None or any(~literal in known for literal in condition):
+            continue
+        needed = [literal for literal in condition if literal not in known]
+        merged = found.setdefault(tuple(needed), RawEffect(needed, [], []))
+        merged.adds = sorted({*merged.adds, *effect.adds})
+        merged.deletes = sorted({*merged.deletes, *effect.deletes})
+    return list(found.values())
+
+
+def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Literal]) -> bool:
+    """Take out of a conditional effect what happens anyway or loses against adding; return whether anything is left."""
+    effect.adds = [fact for fact in effect.adds if fact not in adds and fact not in constant]
+    effect.deletes = [
+        fact
+        for fact in effect.deletes
+        if fact not in adds and fact not in deletes and fact not in effect.adds and ~fact not in effect.condition
+    ]
+    return bool(effect.adds or effect.deletes)
+
+
+def _condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Literal] | None:
+    """Return the literals in order, each once, without constants; None where they cannot all hold."""
+    found = {literal for literal in literals if literal not in constant}
+    if any(~literal in found or ~literal in constant for literal in found):
+        return None
+    return sorted(found)
+
+
+def _simplified(rule: RawRule, constant: set[Literal]) -> RawRule | None:
+    """Return `rule` without constants, or None where it cannot fire or its head holds anyway."""
+    body = None if rule.head in constant else _condition(rule.body, constant)
+    return None if body is None else RawRule(tuple(body), rule.head)
