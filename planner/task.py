@@ -58,8 +58,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class AxiomLayer:
-    """One stratum: `rules` are applied to a fixed point, then each `(fact, derived)` of `negated` makes `fact` true
-    where `derived` does not hold."""
+    """One stratum: `rules` are applied to a fixed point, then `negated` is read.
+
+    Each `(fact, derived)` of `negated` makes `fact` true where `derived` does not hold.
+    """
 
     rules: tuple[Rule, ...]
     negated: tuple[tuple[int, int], ...] = ()

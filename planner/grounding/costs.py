@@ -25,7 +25,7 @@ def _term_picker(term: CostTerm, action: Action, problem: Problem) -> Callable[[
     if isinstance(term, Atom):
         return _table_picker(term, action, problem)
     assert isinstance(term, CostFunction)  # noqa: S101 - numbers are summed by the caller
-    return _function_picker(term, action, problem)
+    return term.value
 
 
 def _table_picker(term: Atom, action: Action, problem: Problem) -> Callable[[Row], Number]:
@@ -35,7 +35,7 @@ def _table_picker(term: Atom, action: Action, problem: Problem) -> Callable[[Row
         key = Atom(term.predicate, project(row))
         if key not in problem.values:
             raise InputError(
-                f"the cost of {action.name}({', '.join(row)}) needs {key}, which problem '{problem.name}' gives no value",
+                f"the cost of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
                 hint=f"state it, for example {key} = 1",
             )
         return problem.values[key]
@@ -43,27 +43,7 @@ def _table_picker(term: Atom, action: Action, problem: Problem) -> Callable[[Row
     return pick
 
 
-def _function_picker(term: CostFunction, action: Action, problem: Problem) -> Callable[[Row], Number]:
-    def pick(row: Row) -> Number:
-        value = term.function(*[problem.entities.get(name, name) for name in row])
-        return checked_cost(value, term.resolution, f"{action.name}({', '.join(row)})")
-
-    return pick
-
-
-def checked_cost(value: object, resolution: Decimal | None, what: str) -> Number:
-    """Return `value` as an exact cost, rounded to `resolution` where that is given; raises `InputError`."""
-    if isinstance(value, float) and resolution is not None:
-        value = (Decimal(str(value)) / resolution).to_integral_value() * resolution
-    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not value >= 0:
-        raise InputError(
-            f"the cost of {what} is {value!r}; expected a non-negative int or Decimal",
-            hint="for measured floats declare resolution=, for example Decimal('0.01')",
-        )
-    return value
-
-
 def common_resolution(costs: set[Number]) -> int:
     """Return the smallest power of ten that makes every cost an integer when multiplied with it."""
     places = [-int(cost.normalize().as_tuple().exponent) for cost in costs if isinstance(cost, Decimal)]
-    return 10 ** max([0, *places])
+    return int(10 ** max([0, *places]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from planner.budget import Budget
@@ -29,6 +30,25 @@ def ground(problem: Problem, budget: Budget) -> Task:
     A goal that no relaxed plan reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the
     budget is used up, `InputError` for costs without a value and axioms that are not stratified.
     """
+    found = explore(problem, budget)
+    if found.unreachable_goal is not None:
+        return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
+    keep_relevant(found.task, relevant_literals(found.task))
+    budget.check()
+    return _finish(found.task, found.atoms, budget)
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """All that can be reached: the raw task, and the atoms that its facts stand for."""
+
+    task: RawTask
+    atoms: list[Atom]
+    unreachable_goal: Formula | None = None
+
+
+def explore(problem: Problem, budget: Budget) -> Explored:
+    """Return the reachable part of `problem`, simplified, before anything irrelevant is dropped."""
     normal = normalise(problem)
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
@@ -39,28 +59,18 @@ def ground(problem: Problem, budget: Budget) -> Task:
             reachability.find(effect.rule)
     table = FactTable.of(database, database.growing)
     residuals = Residuals(table, database)
-    goal = instantiate_goal(normal.goal, table, residuals)
+    goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
-        return _unreachable(goal)
+        return Explored(RawTask(set(), [], [], []), table.atoms, goal)
     task = RawTask(
-        initial={
-            number for number, atom in enumerate(table.atoms) if atom.args in database.initial.get(atom.predicate, ())
-        },
+        initial=table.holding(database.initial),
         goal=goal,
         actions=list(instantiate_actions(schemas, normal.problem, table, residuals, budget)),
         rules=list(instantiate_axioms(axioms, table, residuals)),
     )
     task.rules.extend(residuals.rules)
     impossible = simplify(task, len(table.atoms))
-    if impossible is not None:
-        return _unreachable(_literal(impossible, table.atoms))
-    budget.check()
-    keep_relevant(task, relevant_literals(task))
-    return _finish(task, table.atoms, budget)
-
-
-def _unreachable(goal: Formula) -> Task:
-    return Task((), (), (), (), (), unreachable_goal=goal)
+    return Explored(task, table.atoms, None if impossible is None else _literal(impossible, table.atoms))
 
 
 def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
@@ -68,7 +78,7 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
 
 
 def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
-    """Number the facts that are left, find their mutex groups, and write the negations that are needed."""
+    """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
     derived = {rule.head for rule in task.rules}
     basic = _basic_facts(task, derived)
     groups = MutexFinder(atoms, task.initial, task.actions, basic).groups(budget)
@@ -85,14 +95,27 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
             variables.append((negation[fact],))
     for action in task.actions:
         write_negations(action, negation)
-    initial = task.initial | {opposite for fact, opposite in negation.items() if fact not in task.initial | derived}
+    initial = task.initial.union(
+        [negation[fact] for fact in needed if fact not in task.initial and fact not in derived]
+    )
     ordered = [
         *chain.from_iterable(variables),
         *sorted(derived),
         *[negation[fact] for fact in needed if fact in derived],
     ]
-    names = [*atoms, *[Not(atoms[fact]) for fact in negation]]
-    return _task(task, initial, ordered, names, variables, negation, derived)
+    names: list[Atom | Not] = [*atoms, *[Not(atoms[fact]) for fact in negation]]
+    numbers = _Numbering.of(ordered, negation)
+    resolution = common_resolution({action.cost for action in task.actions})
+    return Task(
+        facts=tuple([names[fact] for fact in ordered]),
+        variables=tuple([numbers(group) for group in variables]),
+        initial=numbers(fact for fact in initial if fact in numbers.literals),
+        goal=numbers(task.goal),
+        actions=tuple([numbers.action(action, resolution) for action in task.actions]),
+        axioms=layers(task.rules, negation, numbers.literals, names),
+        resolution=resolution,
+        derived=frozenset(numbers([*derived, *[~fact for fact in negation if fact in derived]])),
+    )
 
 
 def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
@@ -130,41 +153,28 @@ def _clashes(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
     return False
 
 
-def _task(
-    task: RawTask,
-    initial: set[int],
-    ordered: list[int],
-    names: list[Atom | Not],
-    variables: list[Group],
-    negation: dict[int, int],
-    derived: set[int],
-) -> Task:
-    number = {fact: place for place, fact in enumerate(ordered)}
-    literal_number = dict(number) | {~fact: number[opposite] for fact, opposite in negation.items()}
-    resolution = common_resolution({action.cost for action in task.actions})
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """The final numbers: `literals` maps raw literals, positive and negative, to facts of the task."""
 
-    def numbers(literals: Iterable[Literal]) -> tuple[int, ...]:
-        return tuple(sorted([literal_number[literal] for literal in literals]))
+    literals: dict[Literal, int]
 
-    def finished(action: RawAction) -> GroundAction:
+    @classmethod
+    def of(cls, ordered: Iterable[int], negation: dict[int, int]) -> _Numbering:
+        number = {fact: place for place, fact in enumerate(ordered)}
+        return cls(number | {~fact: number[opposite] for fact, opposite in negation.items()})
+
+    def __call__(self, literals: Iterable[Literal]) -> tuple[int, ...]:
+        known = self.literals
+        return tuple(sorted([known[literal] for literal in literals]))
+
+    def action(self, raw: RawAction, resolution: int) -> GroundAction:
+        effects = [ConditionalEffect(self(e.condition), self(e.adds), self(e.deletes)) for e in raw.effects]
         return GroundAction(
-            Step(action.action.name, action.arguments, exact(action.cost)),
-            numbers(action.condition),
-            numbers(action.adds),
-            numbers(action.deletes),
-            tuple(
-                [ConditionalEffect(numbers(e.condition), numbers(e.adds), numbers(e.deletes)) for e in action.effects]
-            ),
-            int(action.cost * resolution),
+            Step(raw.action.name, raw.arguments, exact(raw.cost)),
+            self(raw.condition),
+            self(raw.adds),
+            self(raw.deletes),
+            tuple(effects),
+            int(raw.cost * resolution),
         )
-
-    return Task(
-        facts=tuple([names[fact] for fact in ordered]),
-        variables=tuple([numbers(group) for group in variables]),
-        initial=tuple(sorted([number[fact] for fact in initial if fact in number])),
-        goal=numbers(task.goal),
-        actions=tuple([finished(action) for action in task.actions]),
-        axioms=layers(task.rules, negation, number, names),
-        resolution=resolution,
-        derived=frozenset([number[f] for f in (*derived, *[negation[f] for f in negation if f in derived])]),
-    )

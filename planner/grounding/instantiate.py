@@ -92,7 +92,7 @@ def _effects_by_row(effect: EffectRule, table: FactTable, residuals: Residuals) 
 
 
 def _without(condition: Conjunction, effect: EffectRule) -> Conjunction:
-    """Drop the guard of a delete: it limited the search for instances and is no condition (deleting it is idempotent)."""
+    """Drop the guard of a delete, which limited the search for instances: deleting what does not hold is harmless."""
     if not effect.deletes:
         return condition
     kept = tuple([atom for atom in condition.atoms if atom not in effect.deletes])
@@ -125,7 +125,7 @@ def instantiate_axioms(axioms: list[AxiomRule], table: FactTable, residuals: Res
                 yield RawRule(tuple(literals), number)
 
 
-def instantiate_goal(goal: Conjunction, table: FactTable, residuals: Residuals) -> list[Literal] | Formula:
+def instantiate_goal(goal: Conjunction, residuals: Residuals) -> list[Literal] | Formula:
     """Return the literals of the goal, or the first part of it that cannot come about."""
     literals: list[Literal] = []
     parts: list[Formula] = [*goal.atoms, *map(Not, goal.negated), *goal.residual]

@@ -188,7 +188,7 @@ class _Builder:
             return
         rest = tuple([place for place in range(len(args)) if place not in key])
         index = self._value(source.relation.index(key, rest))
-        if self.depth >= 2:  # noqa: PLR2004 - the levels that can multiply
+        if self.depth >= 2:  # shallower levels are watched by whoever reads the rows
             self.clauses.append("if tick()")
         where = self._row([args[place] for place in key]) if len(key) != 1 else self._term(args[key[0]])
         self._bind(f"{index}.get({where}, ())", [args[place] for place in rest], wrap=len(rest) != 1)
@@ -198,7 +198,8 @@ class _Builder:
 
     def _bind(self, iterable: str, terms: Sequence[Term], *, wrap: bool) -> None:
         """Add a loop that binds `terms`; constants and repeated variables become tests."""
-        targets, checks = [], []
+        targets: list[str] = []
+        checks: list[str] = []
         for term in terms:
             target = f"v{len(self.names) + len(checks)}_{self.depth}"
             if is_variable(term) and term not in self.names:

@@ -5,7 +5,7 @@ Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by pred
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.grounding.joins import Row, projector
@@ -36,13 +36,19 @@ class FactTable:
 
     @classmethod
     def of(cls, database: Database, predicates: Iterable[str]) -> FactTable:
-        """Number all rows of `predicates`."""
+        """Return a table with a number for each row of `predicates`."""
         table = cls(database)
         for predicate in sorted(predicates):
             rows = database.relation(predicate).rows
             table.numbers[predicate] = {row: len(table.atoms) + place for place, row in enumerate(rows)}
             table.atoms.extend([Atom(predicate, row) for row in rows])
         return table
+
+    def holding(self, initial: Mapping[str, Iterable[Row]]) -> set[int]:
+        """Return the numbers of the facts that hold initially."""
+        return {
+            rows[row] for predicate, rows in self.numbers.items() for row in initial.get(predicate, ()) if row in rows
+        }
 
     def number(self, atom: Atom) -> int | None:
         """Return the number of a ground atom, or None where it is not reachable."""
@@ -85,9 +91,6 @@ class ConditionPicker:
 
     def __call__(self, row: Row) -> list[Literal]:
         """Return the literals; atoms that cannot come about are false, so their negations need no literal."""
-        found: list[Literal] = [pick(row) for pick in self._positive]  # type: ignore[misc] - joined, so reachable
-        for pick in self._negative:
-            number = pick(row)
-            if number is not None:
-                found.append(~number)
+        found = [number for pick in self._positive if (number := pick(row)) is not None]
+        found += [~number for pick in self._negative if (number := pick(row)) is not None]
         return found

@@ -32,10 +32,10 @@ def needed_negations(task: RawTask) -> dict[int, None]:
 def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
     """Yield each fact that the action deletes with each condition under which it adds it all the same."""
     rivals = {fact for effect in action.effects for fact in effect.adds}
-    for part in (action, *action.effects):
-        for fact in part.deletes:
-            if fact in rivals:
-                yield from ((fact, effect.condition) for effect in action.effects if fact in effect.adds)
+    deleted = [*action.deletes, *[fact for effect in action.effects for fact in effect.deletes]]
+    for fact in deleted:
+        if fact in rivals:
+            yield from ((fact, effect.condition) for effect in action.effects if fact in effect.adds)
 
 
 def _conditions(task: RawTask) -> Iterator[Literal]:

@@ -47,7 +47,7 @@ class Residuals:
             self._memo[memo] = self._expand(formula, dict(zip(self._free[key], values, strict=True)))
         return self._memo[memo]
 
-    def _expand(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
+    def _expand(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:  # noqa: PLR0911 - a case each
         match formula:
             case Atom():
                 return self._atom(formula.substitute(binding))

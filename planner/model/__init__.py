@@ -9,13 +9,13 @@ from planner.model.actions import (
     DataParameter,
     From,
     Literal,
-    Number,
     Outcome,
     When,
 )
 from planner.model.atoms import OPEN, Atom, Object, Term, Variable, is_variable
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, TypeHierarchy
 from planner.model.formulas import FALSE, TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
+from planner.model.numbers import Number
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 
 __all__ = [

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
+from planner.errors import DeclarationError, Location
 from planner.model.atoms import OPEN, Atom, Variable
 from planner.model.formulas import TRUE, Formula, Not
+from planner.model.numbers import Number, exact_number
 
-Number = int | Decimal
 Literal = Atom | Not
 """An atom, or `Not` around an atom."""
 
@@ -21,8 +22,23 @@ TAGS: Final = frozenset({"irreversible", "read_only", "idempotent", "needs_appro
 class CostFunction:
     """A cost that Python computes at grounding: `function(*argument names)` → non-negative number."""
 
-    function: Callable[..., Number]
+    function: Callable[..., Number | float]
     resolution: Decimal | None = None
+
+    def value(self, arguments: tuple[str, ...]) -> Number:
+        """Return the exact cost for `arguments`; raises `DeclarationError` where the function gives none."""
+        try:
+            number = exact_number(self.function(*arguments), self.resolution)
+        except ValueError as error:
+            raise self._error(arguments, str(error)) from None
+        if number < 0:
+            raise self._error(arguments, f"it gave {number}, and a cost is never negative")
+        return number
+
+    def _error(self, arguments: tuple[str, ...], reason: str) -> DeclarationError:
+        code = getattr(self.function, "__code__", None)
+        place = Location(code.co_filename, code.co_firstlineno) if code else None
+        return DeclarationError(f"this cost function fails for ({', '.join(arguments)}): {reason}", place)
 
 
 CostTerm = Number | Atom | CostFunction

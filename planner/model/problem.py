@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from planner.model.actions import Number
 from planner.model.atoms import Atom, Object
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Formula
+from planner.model.numbers import Number
 
 
 class Metric(Enum):
