@@ -28,13 +28,15 @@ Parts = tuple[tuple[str, Key], ...]
 Group = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Change:
     """What an action adds under one condition; `held` are the facts that then held before, `gone` those it deletes."""
 
     adds: Sequence[int]
-    held: frozenset[int]
-    gone: frozenset[int]
+    held: Sequence[int]
+    gone: Sequence[int]
+    swapped: Sequence[int]
+    """The facts that held and are deleted."""
 
 
 class MutexFinder:
@@ -89,13 +91,14 @@ class MutexFinder:
 
     def _failure(self, parts: Parts) -> tuple[_Change, Row] | None:
         """Return what an action may do that leaves two facts in a group, and the group's key; None if nothing does."""
-        group_of = self._members(parts)
-        size = Counter(group_of.values())
+        members = self._members(parts)
+        numbers: dict[Row, int] = {}
+        groups = _Groups({fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()})
         for number in dict.fromkeys(n for predicate, _ in parts for n in self._adders.get(predicate, ())):
-            changes = self._changes[number]
-            failed = _unbalanced(changes, group_of, size)
+            failed = groups.unbalanced(self._changes[number])
             if failed is not None:
-                return failed
+                change, group = failed
+                return change, next(key for key, place in numbers.items() if place == group)
         return None
 
     def _instances(self, parts: Parts) -> Iterator[Group]:
@@ -111,7 +114,7 @@ class MutexFinder:
     def _extensions(self, parts: Parts, change: _Change, key: Row) -> Iterator[Parts]:
         """Yield the candidate with one more predicate, whose facts the failing action takes away."""
         known = {predicate for predicate, _ in parts}
-        for fact in sorted(change.held & change.gone):
+        for fact in change.swapped:
             atom = self._facts[fact]
             if atom.predicate in known or len(atom.args) - len(key) not in (0, 1):
                 continue
@@ -124,15 +127,16 @@ def _changes(action: RawAction) -> Iterator[_Change]:
     """Yield what the action adds, once for each condition."""
     precondition = [literal for literal in action.condition if literal >= 0]
     if not action.effects:
-        yield _Change(action.adds, frozenset(precondition), frozenset(action.deletes))
+        yield _Change(action.adds, precondition, action.deletes, [f for f in action.deletes if f in precondition])
         return
     for part in [RawEffect([], action.adds, action.deletes), *action.effects]:
         if part.adds:
-            held = frozenset([*precondition, *[literal for literal in part.condition if literal >= 0]])
-            yield _Change(part.adds, held, frozenset(_surely_gone(action, held)))
+            held = {*precondition, *[literal for literal in part.condition if literal >= 0]}
+            gone = list(dict.fromkeys(_surely_gone(action, held)))
+            yield _Change(part.adds, sorted(held), gone, [fact for fact in gone if fact in held])
 
 
-def _surely_gone(action: RawAction, held: frozenset[int]) -> Iterator[int]:
+def _surely_gone(action: RawAction, held: set[int]) -> Iterator[int]:
     """Yield the facts that do not survive when `held` holds: a delete may ask for the very fact that it deletes."""
     yield from action.deletes
     for effect in action.effects:
@@ -140,38 +144,50 @@ def _surely_gone(action: RawAction, held: frozenset[int]) -> Iterator[int]:
         yield from (fact for fact in effect.deletes if not missing or missing == [fact])
 
 
-def _unbalanced(changes: list[_Change], group_of: dict[int, Row], size: Counter[Row]) -> tuple[_Change, Row] | None:
-    """Return the first change that may leave a second fact in a group, with the group's key."""
-    added: dict[Row, list[tuple[int, _Change]]] = {}
-    for change in changes:
-        for fact in change.adds:
-            key = group_of.get(fact)
-            if key is None:
-                continue
-            if not _makes_room(change, fact, key, group_of, size):
-                return change, key
-            rivals = added.setdefault(key, [])
-            if any(other != fact and not _exclusive(change, rival, key, group_of) for other, rival in rivals):
-                return change, key
-            rivals.append((fact, change))
-    return None
+class _Groups:
+    """The groups of one candidate; `group_of` maps each fact that belongs to one to the number of its group."""
 
+    def __init__(self, group_of: dict[int, int]) -> None:
+        self._group_of = group_of
+        self._size = Counter(group_of.values())
 
-def _makes_room(change: _Change, fact: int, key: Row, group_of: dict[int, Row], size: Counter[Row]) -> bool:
-    """Whether no other fact of the group can hold after `change` has added `fact`."""
-    held = [other for other in change.held if group_of.get(other) == key]
-    if len(held) > 1 or (held and (held[0] in change.gone or held[0] == fact)):
-        return True
-    if len(change.gone) < size[key] - 1:
-        return False
-    return sum(group_of.get(other) == key for other in change.gone if other != fact) >= size[key] - 1
+    def unbalanced(self, changes: list[_Change]) -> tuple[_Change, int] | None:
+        """Return the first change that may leave a second fact in a group, with the group."""
+        group_of = self._group_of
+        added: dict[int, list[tuple[int, _Change]]] = {}
+        for change in changes:
+            for fact in change.adds:
+                group = group_of.get(fact)
+                if group is None:
+                    continue
+                for other in change.swapped:
+                    if group_of.get(other) == group:
+                        break
+                else:
+                    if not self._makes_room(change, fact, group):
+                        return change, group
+                rivals = added.setdefault(group, [])
+                if rivals and any(f != fact and not self._exclusive(change, rival, group) for f, rival in rivals):
+                    return change, group
+                rivals.append((fact, change))
+        return None
 
+    def _makes_room(self, change: _Change, fact: int, group: int) -> bool:
+        """Whether no other fact of the group holds after `change` has added `fact`, though it swaps none for it."""
+        group_of = self._group_of
+        held = [other for other in change.held if group_of.get(other) == group]
+        if len(held) > 1 or held == [fact]:
+            return True
+        others = self._size[group] - 1
+        return 0 < others <= len(change.gone) and others <= sum(
+            [group_of.get(other) == group for other in change.gone if other != fact]
+        )
 
-def _exclusive(one: _Change, other: _Change, key: Row, group_of: dict[int, Row]) -> bool:
-    """Whether the two cannot happen at once: they need different facts of the group."""
-    mine = {fact for fact in one.held if group_of.get(fact) == key}
-    theirs = {fact for fact in other.held if group_of.get(fact) == key}
-    return bool(mine and theirs and mine.isdisjoint(theirs))
+    def _exclusive(self, one: _Change, other: _Change, group: int) -> bool:
+        """Whether the two cannot happen at once: they need different facts of the group."""
+        mine = {fact for fact in one.held if self._group_of.get(fact) == group}
+        theirs = {fact for fact in other.held if self._group_of.get(fact) == group}
+        return bool(mine and theirs and mine.isdisjoint(theirs))
 
 
 def cover(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:

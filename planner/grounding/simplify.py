@@ -32,6 +32,7 @@ def simplify(task: RawTask, facts: int) -> Literal | None:
         task.rules = [rule for old in task.rules if (rule := _simplified(old, constant))]
         if len(task.actions) == before:
             break
+    task.rules = [rule for rule in task.rules if rule.head not in constant]
     for literal in task.goal:
         if ~literal in constant:
             return literal
@@ -118,6 +119,6 @@ def _condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Lite
 
 
 def _simplified(rule: RawRule, constant: set[Literal]) -> RawRule | None:
-    """Return `rule` without constants, or None where it cannot fire or its head holds anyway."""
-    body = None if rule.head in constant else _condition(rule.body, constant)
+    """Return `rule` without constants, or None where it cannot fire; where its head holds anyway, it has no body."""
+    body = () if rule.head in constant else _condition(rule.body, constant)
     return None if body is None else RawRule(tuple(body), rule.head)
