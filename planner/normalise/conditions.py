@@ -43,9 +43,12 @@ class Conjunction:
     residual: tuple[Formula, ...] = ()
 
 
-def disjuncts(formula: Formula, limit: int = SPLIT_LIMIT) -> list[Conjunction]:
-    """Return conjunctions whose disjunction is `formula`; an empty list means that it is false."""
-    normal = negation_normal(formula, itertools.count())
+def disjuncts(formula: Formula, limit: int = SPLIT_LIMIT, fresh: Iterator[int] | None = None) -> list[Conjunction]:
+    """Return conjunctions whose disjunction is `formula`; an empty list means that it is false.
+
+    `fresh` numbers the variables that are renamed apart; formulas that share an iterator share no such variable.
+    """
+    normal = negation_normal(formula, itertools.count() if fresh is None else fresh)
     return [_conjunction(pieces) for pieces in _split(normal, limit)]
 
 

@@ -7,13 +7,14 @@ A schema keeps its source action, and its first variables are the action's param
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from planner.model import Action, Atom, Formula, Not, Problem, Variable, When
+from planner.model import Action, Atom, Formula, Literal, Not, Problem, Term, Variable, When
 from planner.model.actions import added, deleted
-from planner.model.formulas import conjuncts
+from planner.model.formulas import conjuncts, substitute
 from planner.normalise.conditions import Conjunction, disjuncts
 from planner.normalise.declarations import to_adl
 
@@ -93,13 +94,34 @@ def _written(actions: Iterable[Action]) -> Iterator[str]:
 
 
 def _schemas(action: Action) -> Iterator[Schema]:
-    effects = tuple([part for when in action.when for part in _effects(when)])
-    for condition in disjuncts(action.requires):
+    fresh = itertools.count()
+    effects = tuple([part for when in action.when for part in _effects(_apart(when, action, fresh), fresh)])
+    for condition in disjuncts(action.requires, fresh=fresh):
         yield Schema(action, condition, added(action.provides), deleted(action.provides), effects)
 
 
-def _effects(when: When) -> Iterator[SchemaEffect]:
-    for condition in disjuncts(when.requires):
+def _apart(when: When, action: Action, fresh: Iterator[int]) -> When:
+    """Return `when` with those of its variables renamed that shadow parameters of `action`."""
+    parameters = {parameter.name for parameter in action.parameters}
+    renamed = {v.name: f"{v.name}@{next(fresh)}" for v in when.variables if v.name in parameters}
+    if not renamed:
+        return when
+    return When(
+        substitute(when.requires, renamed),
+        tuple([_renamed(literal, renamed) for literal in when.provides]),
+        (),
+        tuple([Variable(renamed.get(v.name, v.name), v.types) for v in when.variables]),
+    )
+
+
+def _renamed(literal: Literal, names: Mapping[Term, Term]) -> Literal:
+    atom = literal.part if isinstance(literal, Not) else literal
+    assert isinstance(atom, Atom)  # noqa: S101 - effects write atoms
+    return Not(atom.substitute(names)) if isinstance(literal, Not) else atom.substitute(names)
+
+
+def _effects(when: When, fresh: Iterator[int]) -> Iterator[SchemaEffect]:
+    for condition in disjuncts(when.requires, fresh=fresh):
         variables = (*when.variables, *condition.variables)
         yield SchemaEffect(variables, condition, added(when.provides), deleted(when.provides))
 
