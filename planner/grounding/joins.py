@@ -105,7 +105,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Tests:
+class Filters:
     """Conditions that cut a join early; `absent` atoms must not be in their relations."""
 
     equal: tuple[Equals, ...] = ()
@@ -117,14 +117,14 @@ Join = Callable[[Iterable[Row]], Iterator[Row]]
 
 
 def compile_join(
-    start: Sequence[Term], sources: Sequence[Source], tests: Tests, output: Sequence[Term], tick: Callable[[], bool]
+    start: Sequence[Term], sources: Sequence[Source], filters: Filters, output: Sequence[Term], tick: Callable[[], bool]
 ) -> Join:
     """Return a function from rows for the terms `start` to an iterator of rows for the terms `output`.
 
-    Every variable of `tests` and `output` must occur in `start` or `sources`. `tick` is called, and must return True,
+    Every variable of `filters` and `output` must occur in `start` or `sources`. `tick` is called, and must return True,
     once for each row that enters a third or deeper level, so that no join runs away unseen.
     """
-    builder = _Builder(tests)
+    builder = _Builder(filters)
     builder.start(start)
     for source in _ordered(builder.names.keys(), list(sources)):
         builder.extend(source)
@@ -166,7 +166,7 @@ def _expected_rows(source: Source, known: set[Term]) -> tuple[float, bool]:
 class _Builder:
     """Writes the comprehension: names for bound variables, and the values (indexes, constants) that it refers to."""
 
-    tests: Tests
+    filters: Filters
     names: dict[Term, str] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
     clauses: list[str] = field(default_factory=list)
@@ -174,9 +174,9 @@ class _Builder:
     depth: int = 0
 
     def start(self, terms: Sequence[Term]) -> None:
-        self.pending = [*self._comparisons(self.tests.equal, "=="), *self._comparisons(self.tests.unequal, "!=")]
+        self.pending = [*self._comparisons(self.filters.equal, "=="), *self._comparisons(self.filters.unequal, "!=")]
         self.pending += [
-            (_variables(source.atom), functools.partial(self._absent, source)) for source in self.tests.absent
+            (_variables(source.atom), functools.partial(self._absent, source)) for source in self.filters.absent
         ]
         self._bind("rows", terms, wrap=True)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from planner.budget import Budget
-from planner.grounding.joins import Join, Relation, Row, Source, Tests, batches, compile_join, projector
+from planner.grounding.joins import Join, Relation, Row, Source, Filters, batches, compile_join, projector
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
 from planner.normalise import Conjunction
 
@@ -66,10 +66,10 @@ class Database:
             if variable.name not in bound or ROOT_TYPE not in variable.types
         ]
 
-    def tests(self, condition: Conjunction) -> Tests:
+    def filters(self, condition: Conjunction) -> Filters:
         """Return the conditions that cut joins: (in)equalities, and negated atoms that never change."""
         static = [atom for atom in condition.negated if atom.predicate not in self.growing]
-        return Tests(condition.equal, condition.unequal, tuple(self.sources(static)))
+        return Filters(condition.equal, condition.unequal, tuple(self.sources(static)))
 
 
 TICKS_PER_CHECK: Final = 4096
@@ -163,7 +163,7 @@ class Reachability:
         join = compile_join(
             (),
             self.database.sources(set(rule.condition.atoms) - set(growing)),
-            self.database.tests(rule.condition),
+            self.database.filters(rule.condition),
             (),
             self._tick,
         )
@@ -183,7 +183,7 @@ class Reachability:
             sources.append(Source(Atom(rule.given, rule.given_terms), database.relation(rule.given), growing=True))
         bound = {term for source in sources for term in source.atom.args} | set(start.args)
         sources += database.type_sources(rule.variables, bound)
-        return compile_join(start.args, sources, database.tests(rule.condition), rule.names, self._tick)
+        return compile_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
 
     def _tick(self) -> bool:
         self._ticks += 1
