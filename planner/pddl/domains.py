@@ -1,0 +1,74 @@
+"""Domain files: sections to the domain of the model."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from planner.model import Action, DomainModel, Object
+from planner.pddl.actions import derived_name, read_action, read_axiom
+from planner.pddl.declarations import read_functions, read_objects, read_predicates
+from planner.pddl.definitions import Definition, read_definition
+from planner.pddl.text import read_text
+from planner.pddl.trees import Source, quote
+from planner.pddl.typed import Types, read_types
+from planner.pddl.vocabulary import Vocabulary
+
+_SECTIONS: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
+_WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
+"""Sections that say nothing about which plans there are: they restate what follows from the actions (DKEL), or belong
+to languages before PDDL 2.1."""
+
+
+def read_domain(path: str | os.PathLike[str]) -> DomainModel:
+    """Return the domain in the file at `path`; raises what `parse_domain` raises."""
+    return parse_domain(read_text(path), os.fspath(path))
+
+
+def parse_domain(text: str, source: str = "<string>") -> DomainModel:
+    """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
+
+    An action costs the sum of its increases of `(total-cost)`, nothing where there is none; the problem's metric says
+    whether costs count. What `:requirements` says changes nothing. Predicates and functions are declared by their first
+    use where their section is missing.
+
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    """
+    definition = read_definition(Source(text, source), "domain", _SECTIONS, _WITHOUT_MEANING)
+    types = Types(definition.source, read_types(definition.source, definition.all(":types")))
+    constants: dict[str, Object] = {}
+    for section in definition.all(":constants"):
+        constants |= read_objects(section, types, constants)
+    words = _vocabulary(definition, types, constants)
+    actions = _actions(definition, words)
+    axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
+    objects = tuple(constants.values())
+    return DomainModel(definition.name, types.declared, objects, words.predicates, words.functions, actions, axioms)
+
+
+def _vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
+    predicates, functions = definition.all(":predicates"), definition.all(":functions")
+    return Vocabulary(
+        definition.source,
+        types,
+        read_predicates(predicates, types),
+        constants,
+        read_functions(functions, types),
+        inferred=not predicates,
+        functions_inferred=not functions,
+    )
+
+
+def _actions(definition: Definition, words: Vocabulary) -> dict[str, Action]:
+    derived = frozenset(map(derived_name, definition.all(":derived")))
+    found: dict[str, Action] = {}
+    for tree in definition.all(":action"):
+        action = read_action(tree, words, derived)
+        if action.name in found:
+            first = next(each for each in definition.all(":action") if each[1] == action.name)
+            message = (
+                f"the action {quote(action.name)} is declared twice; the first is at {words.source.location(first)}"
+            )
+            raise words.source.error(message, tree, 1, "rename one of them")
+        found[action.name] = action
+    return found

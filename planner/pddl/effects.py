@@ -1,0 +1,184 @@
+"""Effects: trees flattened to literals, conditional and universal effects, and cost terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
+from planner.model.formulas import conjunction
+from planner.model.numbers import exact_number
+from planner.pddl import refused
+from planner.pddl.conditions import NUMBER, check_length, is_flat, read_condition, subtree
+from planner.pddl.refused import unsupported
+from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.vocabulary import Scope, Vocabulary, widened
+
+TOTAL_COST: Final = "total-cost"
+
+
+@dataclass(slots=True)
+class Effects:
+    """What the effects of one action come to, in the order in which they are written."""
+
+    provides: list[Literal] = field(default_factory=list)
+    when: list[_Branch] = field(default_factory=list)
+    cost: list[CostTerm] = field(default_factory=list)
+
+    def conditional(self) -> tuple[When, ...]:
+        """Return the conditional and universal effects that have any literal."""
+        return tuple(
+            [
+                When(conjunction(branch.conditions), tuple(branch.literals), (), branch.variables)
+                for branch in self.when
+                if branch.literals
+            ]
+        )
+
+
+@dataclass(slots=True)
+class _Branch:
+    """Literals under conditions, for all objects of variables; the outermost has neither."""
+
+    literals: list[Literal]
+    conditions: tuple[Formula, ...] = ()
+    variables: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the effects of one action; `derived` are the predicates that no effect may write."""
+
+    words: Vocabulary
+    derived: frozenset[str]
+    found: Effects
+
+    def read(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        if not tree:
+            return
+        head = tree[0]
+        if head.__class__ is not str:
+            hint = "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
+            raise self.words.source.error(f"found {quote(tree)}, expected an effect", tree, None, hint)
+        if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
+            branch.literals.append(self._atom(tree, scope))
+        elif head in _READERS:
+            _READERS[head](self, tree, scope, branch)
+        elif head in refused.EFFECTS and not is_flat(tree):
+            raise unsupported(self.words.source, refused.EFFECTS[head], tree)
+        else:
+            self._refuse_conditions(tree)
+            branch.literals.append(self._atom(tree, scope))
+
+    def _refuse_conditions(self, tree: Tree) -> None:
+        if tree[0] in ("or", "imply", "exists", "="):
+            message = f"found {quote(tree)}, expected an effect: {quote(tree[0])} belongs to conditions"
+            raise self.words.source.error(
+                message, tree, None, "say it in ':precondition' or before the effect of a 'when'"
+            )
+
+    def _atom(self, tree: Tree, scope: Scope) -> Atom:
+        if tree[0] in self.derived:
+            message = f"the derived predicate {quote(tree[0])} is written by an effect"
+            raise self.words.source.error(message, tree, None, "write what it is derived from")
+        return self.words.atom(tree, scope)
+
+    def _effect(self, tree: Tree, index: int) -> Tree:
+        return subtree(self.words.source, tree, index, "an effect")
+
+    def and_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        for index in range(1, len(tree)):
+            self.read(self._effect(tree, index), scope, branch)
+
+    def not_(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        atom = subtree(self.words.source, tree, 1, "an atom")
+        check_length(self.words.source, tree, 2, "'not'")
+        if not atom or not isinstance(atom[0], str) or (atom[0] in _KEYWORDS and not is_flat(atom)):
+            message = f"found {quote(atom)} under 'not' in an effect, expected an atom"
+            raise self.words.source.error(message, atom, None, "delete each atom on its own: '(not (atom …))'")
+        branch.literals.append(Not(self._atom(atom, scope)))
+
+    def forall(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        variables = self.words.types.variables(subtree(self.words.source, tree, 1, "variables"))
+        effect = self._effect(tree, 2)
+        check_length(self.words.source, tree, 3, "'forall'")
+        inner, renamed = widened(scope, variables)
+        self.read(effect, inner, self._branch(branch.conditions, (*branch.variables, *renamed)))
+
+    def when(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        condition = subtree(self.words.source, tree, 1, "a condition")
+        effect = self._effect(tree, 2)
+        check_length(self.words.source, tree, 3, "'when'")
+        formula = read_condition(condition, self.words, scope)
+        if formula == TRUE:
+            self.read(effect, scope, branch)
+        else:
+            self.read(effect, scope, self._branch((*branch.conditions, formula), branch.variables))
+
+    def _branch(self, conditions: tuple[Formula, ...], variables: tuple[Variable, ...]) -> _Branch:
+        branch = _Branch([], conditions, variables)
+        self.found.when.append(branch)
+        return branch
+
+    def increase(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
+        source = self.words.source
+        if len(tree) != 3:
+            hint = "write '(increase (total-cost) 1)'"
+            raise source.error(f"'increase' has {len(tree) - 1} arguments here, expected 2", tree, None, hint)
+        if tree[1] not in ([TOTAL_COST], TOTAL_COST):
+            raise unsupported(source, refused.NUMERIC_EFFECT, tree)
+        if branch.literals is not self.found.provides:
+            raise unsupported(source, refused.CONDITIONAL_COST, tree)
+        self.found.cost.extend(self._terms(tree, 2, scope))
+
+    def _terms(self, tree: Tree, index: int, scope: Scope) -> list[CostTerm]:
+        """Return the terms that are summed in item `index` of `tree`."""
+        item = tree[index]
+        if isinstance(item, str):
+            if NUMBER.fullmatch(item):
+                return [read_number(self.words.source, tree, index)]
+            function = self.words.functions.get(item)
+            if function is None or function.parameters:
+                message = f"found {quote(item)}, expected a number or a function in parentheses"
+                raise self.words.source.error(message, tree, index)
+            return [Atom(item)]
+        if item[:1] == ["+"]:
+            return [term for place in range(1, len(item)) for term in self._terms(item, place, scope)]
+        if item and item[0] in ("-", "*", "/"):
+            raise unsupported(self.words.source, refused.COST_ARITHMETIC, item)
+        return [self.words.function_term(item, scope)]
+
+
+def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset[str]) -> Effects:
+    """Return what the effect `tree` says, nested conditions and quantifiers joined.
+
+    Raises `PddlError` for what is no effect, `UnsupportedError` for effects beyond the ADL level and action costs.
+    """
+    found = Effects()
+    _Reader(words, derived, found).read(tree, scope, _Branch(found.provides))
+    return found
+
+
+def read_number(source: Source, tree: Tree, index: int) -> Number:
+    """Return the non-negative number at item `index` of `tree`, exactly."""
+    item = tree[index] if index < len(tree) else None
+    if not isinstance(item, str) or not NUMBER.fullmatch(item):
+        raise source.error(f"found {quote(item)}, expected a number", tree, index)
+    try:
+        number = exact_number(item)
+    except ValueError as problem:
+        raise source.error(f"the number {quote(item)} is not usable: {problem}", tree, index) from None
+    if number < 0:
+        raise source.error(f"found {quote(item)}, expected a cost, which is not negative", tree, index)
+    return number
+
+
+_READERS: Final[dict[str, Callable[[_Reader, Tree, Scope, _Branch], None]]] = {
+    "and": _Reader.and_,
+    "not": _Reader.not_,
+    "forall": _Reader.forall,
+    "when": _Reader.when,
+    "increase": _Reader.increase,
+}
+_KEYWORDS: Final = frozenset(_READERS) | frozenset(refused.EFFECTS)

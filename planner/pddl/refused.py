@@ -1,0 +1,77 @@
+"""What PDDL can say beyond the ADL level, by the word that says it: refused by name, with who would take it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.errors import UnsupportedError
+from planner.pddl.trees import Source, Tree
+
+_TEMPORAL: Final = "unified-planning engines for time take it, such as 'tamer' or 'aries' (--engine NAME)"
+_NUMERIC: Final = "unified-planning engines for numbers take it, such as 'enhsp' or 'tamer' (--engine NAME)"
+_HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp' (--engine NAME)"
+_HIERARCHICAL: Final = "write it to an .hddl file"
+_TRAJECTORY: Final = "say with facts and effects what has to happen on the way"
+_PREFERENCE: Final = "declare it as a soft goal in Python or YAML"
+_CONFORMANT: Final = "state which facts hold"
+
+Reason = tuple[str, str]
+"""What the construct is called, and the hint."""
+
+SECTIONS: Final[dict[str, Reason]] = {
+    ":durative-action": ("durative action", _TEMPORAL),
+    ":process": ("process", _HYBRID),
+    ":event": ("event", _HYBRID),
+    ":constraints": ("trajectory constraints", _TRAJECTORY),
+    ":safety": ("safety constraints", _TRAJECTORY),
+    ":task": ("task of a hierarchy", _HIERARCHICAL),
+    ":method": ("method of a hierarchy", _HIERARCHICAL),
+    ":htn": ("initial task network", _HIERARCHICAL),
+    ":timeless": ("timeless facts", "state them in the problem's (:init …)"),
+    ":axiom": ("axiom of PDDL 1.2", "write it as '(:derived (predicate ?x) condition)'"),
+    ":class": ("class", _HYBRID),
+}
+
+_TRAJECTORY_WORDS: Final = frozenset(
+    {"always", "sometime", "within", "at-most-once", "sometime-after", "sometime-before"}
+    | {"always-within", "hold-during", "hold-after"}
+)
+
+CONDITIONS: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("<", ">", "<=", ">="), ("numeric comparison", _NUMERIC)),
+    **dict.fromkeys(_TRAJECTORY_WORDS, ("trajectory constraint", _TRAJECTORY)),
+    "preference": ("preference", _PREFERENCE),
+    "at": ("timed condition", _TEMPORAL),
+    "over": ("timed condition", _TEMPORAL),
+}
+
+EFFECTS: Final[dict[str, Reason]] = {
+    **dict.fromkeys(("assign", "decrease", "scale-up", "scale-down"), ("numeric effect", _NUMERIC)),
+    "at": ("timed effect", _TEMPORAL),
+    "probabilistic": ("probabilistic effect", "declare 'outcomes' in Python or YAML"),
+    "oneof": ("nondeterministic effect", "declare 'outcomes' in Python or YAML"),
+}
+
+INITIAL: Final[dict[str, Reason]] = {
+    "oneof": ("unknown initial fact", _CONFORMANT),
+    "unknown": ("unknown initial fact", _CONFORMANT),
+    "or": ("unknown initial fact", _CONFORMANT),
+    "forall": ("quantified initial fact", _CONFORMANT),
+    "probabilistic": ("unknown initial fact", _CONFORMANT),
+}
+
+NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
+NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
+CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
+COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)
+OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")
+TIMED_FACT: Final[Reason] = ("timed initial fact", _TEMPORAL)
+METRIC: Final[Reason] = ("metric other than 'minimize (total-cost)'", _NUMERIC)
+
+
+def unsupported(
+    source: Source, reason: Reason, tree: Tree, index: int | None = None, name: str = ""
+) -> UnsupportedError:
+    """Return the refusal of the construct at `tree` or its item `index`; `name` is what the file calls it."""
+    construct, hint = reason
+    return UnsupportedError(f"{construct}{f' {name!r}' if name else ''} at {source.location(tree, index)}", hint)

@@ -1,0 +1,59 @@
+"""The text of a PDDL file, whatever wrote it: UTF-8 with or without a mark, UTF-16 with one, Latin-1; and why not."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+from typing import Final
+
+from planner.errors import InputError, Location, PddlError, did_you_mean
+
+_MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+
+
+def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError) -> str:
+    """Return the text of the file at `path`.
+
+    Raises `error` where there is no such file, where it may not be read, and where it holds no text.
+    """
+    place = Location(os.fspath(path))
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise error("there is no such file", place, _nearest_file(Path(path))) from None
+    except IsADirectoryError:
+        raise error("this is a folder, and a file was expected", place, "name a file inside it") from None
+    except PermissionError:
+        raise error("the file may not be read", place, "give yourself permission to read it") from None
+    except (OSError, ValueError) as problem:
+        raise error(f"the file cannot be read: {problem}", place) from None
+    try:
+        return _decode(data)
+    except UnicodeDecodeError as problem:
+        raise error(f"the file is damaged: {problem}", place) from None
+    except _NotTextError as problem:
+        raise error(f"the file is binary: it has a zero byte at offset {problem}", place, "name a text file") from None
+
+
+class _NotTextError(Exception):
+    """The data has a zero byte."""
+
+
+def _decode(data: bytes) -> str:
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return data.decode(encoding)
+    if b"\0" in data:
+        raise _NotTextError(data.index(b"\0"))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _nearest_file(path: Path) -> str | None:
+    try:
+        return did_you_mean(path.name, (sibling.name for sibling in path.parent.iterdir()))
+    except (OSError, ValueError):
+        return None

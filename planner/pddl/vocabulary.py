@@ -1,0 +1,166 @@
+"""The names that a condition or an effect may use, and the errors for those that it may not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from planner.errors import PddlError
+from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, TypeHierarchy, Variable
+from planner.pddl.trees import Source, Tree, nearest, quote
+from planner.pddl.typed import Types
+
+Scope = Mapping[str, str]
+"""The variables in scope, as written, and the names that they have in the model."""
+
+
+def widened(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, str], tuple[Variable, ...]]:
+    """Return `scope` with `variables`, and these with new names where they hide others.
+
+    No variable of the model hides another, so that conditions can be moved between scopes.
+    """
+    inner = dict(scope)
+    renamed = []
+    taken = set(scope).union(scope.values())
+    for variable in variables:
+        name, number = variable.name, 2
+        while name in taken:
+            name, number = f"{variable.name}-{number}", number + 1
+        inner[variable.name] = name
+        renamed.append(variable if name == variable.name else Variable(name, variable.types))
+    return inner, tuple(renamed)
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """What is declared.
+
+    Where `inferred`, a predicate is declared by its first use; where `functions_inferred`, a function is. Where
+    `unresolved`, every name is taken as it is.
+    """
+
+    source: Source
+    types: Types
+    predicates: dict[str, Predicate]
+    objects: Mapping[str, Object]
+    functions: dict[str, Function]
+    inferred: bool = False
+    functions_inferred: bool = False
+    unresolved: bool = False
+    arities: dict[str, int] = field(init=False)
+    _extents: dict[str, set[str]] = field(init=False)
+    _first_use: dict[str, Tree] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.arities = {name: len(predicate.parameters) for name, predicate in self.predicates.items()}
+        table = TypeHierarchy(self.types.declared).objects_by_type(self.objects.values())
+        self._extents = {kind: set(names) for kind, names in table.items()} | {ROOT_TYPE: set(self.objects)}
+
+    def extent(self, parameter: Variable) -> Collection[str]:
+        """Return the names of the objects that `parameter` can stand for."""
+        extents = [self._extents.get(kind, set()) for kind in parameter.types]
+        return extents[0] if len(extents) == 1 else set().union(*extents)
+
+    def atom(self, tree: Tree, scope: Scope) -> Atom:
+        """Return the atom that `tree` is; raise unless its predicate, its number of arguments and they are known."""
+        predicate = tree[0]
+        if self.arities.get(predicate) != len(tree) - 1:
+            self.check_predicate(predicate, len(tree) - 1, tree)
+        terms = self.terms(tree, scope)
+        if self.objects:
+            self._check_types(tree, terms)
+        return Atom(predicate, terms)
+
+    def terms(self, tree: Tree, scope: Scope) -> tuple[str, ...]:
+        """Return the arguments of `tree`: its items but the first."""
+        objects = self.objects
+        found = []
+        for term in tree[1:]:
+            if term.__class__ is str:
+                if term in scope:
+                    found.append(scope[term])
+                    continue
+                if term in objects:
+                    found.append(term)
+                    continue
+            found.append(self._other_term(tree, term, scope))
+        return tuple(found)
+
+    def function_term(self, tree: Tree, scope: Scope) -> Atom:
+        """Return the term that `tree` is; raise unless the function is declared with as many parameters."""
+        name = tree[0] if tree else None
+        if not isinstance(name, str):
+            raise self.source.error(f"found {quote(tree)}, expected a function with its arguments", tree)
+        function = self.functions.get(name)
+        if function is None and not self.functions_inferred:
+            hint = nearest(name, self.functions) or "declare it in the domain's (:functions …)"
+            raise self.source.error(f"the function {quote(name)} is not declared", tree, 0, hint)
+        if function is None:
+            function = Function(name, _parameters(len(tree) - 1))
+            self.functions[name] = function
+        if len(function.parameters) != len(tree) - 1:
+            raise self.source.error(
+                _wrong_number(name, len(tree) - 1, function.parameters), tree, None, _usage(function)
+            )
+        return Atom(name, self.terms(tree, scope))
+
+    def _check_types(self, tree: Tree, terms: tuple[str, ...]) -> None:
+        """Raise where an object among `terms`, the arguments of the atom `tree`, is not of the type that it must be."""
+        for index, (term, parameter) in enumerate(
+            zip(terms, self.predicates[tree[0]].parameters, strict=True), start=1
+        ):
+            if term[0] != "?" and term not in self.extent(parameter):
+                found, wanted = (" or ".join(types) for types in (self.objects[term].types, parameter.types))
+                place = f"argument {index} of {quote(tree[0])}"
+                message = f"{quote(term)} is of type '{found}', but {place} has to be of type '{wanted}'"
+                raise self.source.error(message, tree, index, "use another object, or correct its type")
+
+    def check_predicate(self, name: str, count: int, tree: Tree) -> None:
+        """Raise unless `name` is a predicate with `count` parameters, or may become one by its use in `tree`."""
+        if self.unresolved or self.arities.get(name) == count:
+            return
+        declared = self.predicates.get(name)
+        if declared is None and not self.inferred:
+            hint = nearest(name, self.predicates) or "declare it in the domain's (:predicates …)"
+            raise self.source.error(f"the predicate {quote(name)} is not declared", tree, 0, hint)
+        if declared is None:
+            self.predicates[name] = Predicate(name, _parameters(count))
+            self.arities[name] = count
+            self._first_use[name] = tree
+            return
+        first = self._first_use.get(name)
+        place = f"it was first used with {len(declared.parameters)} at {self.source.location(first)}" if first else ""
+        raise self.source.error(_wrong_number(name, count, declared.parameters), tree, None, place or _usage(declared))
+
+    def _other_term(self, tree: Tree, term: Tree | str, scope: Scope) -> str:
+        """Return `term`, which is no variable in scope and no known object, where all names are taken, or raise."""
+        index = next(place for place, item in enumerate(tree) if item is term and place)
+        if isinstance(term, list):
+            hint = "an argument is a variable or the name of an object"
+            raise self.source.error(f"found {quote(term)} as an argument of {quote(tree[0])}", tree, index, hint)
+        if self.unresolved:
+            return term
+        raise self._unknown_term(tree, index, term, scope)
+
+    def _unknown_term(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
+        if term[0] == "?":
+            hint = nearest(term, scope) or "declare it in ':parameters', or with 'forall' or 'exists'"
+            return self.source.error(f"the variable {quote(term)} is not bound", tree, index, hint)
+        if f"?{term}" in scope:
+            return self.source.error(f"the object {quote(term)} is not declared", tree, index, f"write '?{term}'")
+        hint = nearest(term, self.objects) or "declare it in ':objects' or ':constants'"
+        return self.source.error(f"the object {quote(term)} is not declared", tree, index, hint)
+
+
+def _parameters(count: int) -> tuple[Variable, ...]:
+    return tuple(Variable(f"?x{number}") for number in range(1, count + 1))
+
+
+def _wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:
+    plural = "" if found == 1 else "s"
+    return f"{quote(name)} has {found} argument{plural} here, expected {len(parameters)}"
+
+
+def _usage(declared: Predicate | Function) -> str:
+    parameters = "".join(f" {variable}" for variable in declared.parameters)
+    return f"it is declared as ({declared.name}{parameters})"
