@@ -1,0 +1,37 @@
+"""Grounding side by side: ours against Fast Downward's translator, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from benchmarks.compare import ratio_report
+from benchmarks.records import Record
+from benchmarks.report import by_task, markdown, outcome_table, ratios
+
+OURS: Final = "ours-ground"
+THEIRS: Final = "fd-translate"
+
+
+def ground_report(records: Sequence[Record]) -> str:
+    """Return the share of tasks grounded, the ratios of CPU times, and what was not grounded, as Markdown."""
+    sides = {label: by_task(records, label) for label in (OURS, THEIRS)}
+    shares = []
+    for label, side in sides.items():
+        grounded = sum(record.covered for record in side.values())
+        shares.append((label, len(side), grounded, f"{100 * grounded / len(side):.1f} %" if side else "none"))
+    missed = [
+        (record.task, label, record.outcome, record.detail)
+        for label, side in sides.items()
+        for record in side.values()
+        if not record.covered
+    ]
+    parts = [
+        markdown(["grounding", "tasks", "grounded", "share"], shares),
+        outcome_table(records),
+        ratio_report(ratios(sides[OURS], sides[THEIRS], lambda record: record.covered), "ours", "theirs"),
+    ]
+    if missed:
+        parts.append("Not grounded:\n")
+        parts.append(markdown(["task", "by", "outcome", "detail"], missed))
+    return "\n".join(parts)

@@ -1,0 +1,48 @@
+"""Grounding by itself: `python -m benchmarks.ground_ours DOMAIN PROBLEM [GIB]` prints sizes and seconds as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from planner.budget import Budget, LimitReached
+from planner.errors import UnsupportedError
+from planner.plan import StoppedBy
+
+
+def main() -> None:
+    """Ground the task of the command line and print what came of it."""
+    started = time.process_time()
+    memory = float(sys.argv[3]) if len(sys.argv) > 3 else None
+    answer: dict[str, Any] = {"outcome": "grounded", "sizes": {}, "detail": ""}
+    try:
+        answer["sizes"] = ground_sizes(Path(sys.argv[1]), Path(sys.argv[2]), memory)
+    except LimitReached as limit:
+        answer["outcome"] = "memory" if limit.stopped_by is StoppedBy.MEMORY else "time"
+    except MemoryError:
+        answer["outcome"] = "memory"
+    except UnsupportedError as error:
+        answer |= {"outcome": "unsupported", "detail": str(error)}
+    answer["seconds"] = time.process_time() - started
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def ground_sizes(domain: Path, problem: Path, memory_limit: float | None) -> dict[str, int]:
+    """Return the sizes of the ground task: facts, actions, variables and rules (ground axioms)."""
+    from planner.grounding import ground  # noqa: PLC0415 - its import is part of what is measured
+    from planner.pddl import read  # noqa: PLC0415 - as above
+
+    task = ground(read(domain, problem), Budget(memory_limit=memory_limit))
+    return {
+        "facts": len(task.facts),
+        "actions": len(task.actions),
+        "variables": len(task.variables),
+        "axioms": sum(len(layer.rules) for layer in task.axioms),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The planners that can be measured: ours and its peers, each in any configuration.
+
+A planner is named (see `NAMED`) or written as `KIND:OPTIONS`, with a label of one's own as `LABEL=KIND:OPTIONS`:
+
+    ours:mode=optimal,search=astar,heuristic=lmcut      options of `forethought solve`
+    fd:astar(lmcut())   fd:alias=lama-first   fd:--evaluator "h=ff()" --search "eager_greedy([h])"
+    symk:sym_bd()
+    pyperplan:search=gbf,heuristic=hff
+    ours-ground:   fd-translate:                        grounding only
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, installed, missing
+from benchmarks.planners.downward import Downward, Translator, symk
+from benchmarks.planners.ours import Ours, OursGround
+from benchmarks.planners.pyperplan import Pyperplan
+from planner.errors import DocumentError, did_you_mean
+
+__all__ = [
+    "COVERED",
+    "KINDS",
+    "NAMED",
+    "PROVED",
+    "Answer",
+    "Job",
+    "Outcome",
+    "Planner",
+    "installed",
+    "missing",
+    "planner_of",
+]
+
+KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
+    "ours": lambda label, options: Ours(label, _pairs(options)),
+    "ours-ground": lambda label, _: OursGround(label),
+    "fd": Downward,
+    "fd-translate": lambda label, _: Translator(label),
+    "symk": symk,
+    "pyperplan": lambda label, options: Pyperplan(label, **_pairs(options)),
+}
+
+NAMED: Final = {
+    "ours-anytime": "ours:mode=anytime",
+    "ours-optimal": "ours:mode=optimal",
+    "ours-first": "ours:mode=first",
+    "ours-astar-lmcut": "ours:mode=optimal,search=astar,heuristic=lmcut",
+    "ours-ground": "ours-ground:",
+    "fd-astar-lmcut": "fd:astar(lmcut())",
+    "fd-lama": "fd:alias=lama",
+    "fd-lama-first": "fd:alias=lama-first",
+    "fd-translate": "fd-translate:",
+    "symk-bd": "symk:sym_bd()",
+    "pyperplan-gbf-hff": "pyperplan:search=gbf,heuristic=hff",
+    "pyperplan-astar-lmcut": "pyperplan:search=astar,heuristic=lmcut",
+    "pyperplan-bfs": "pyperplan:search=bfs",
+}
+
+
+def planner_of(text: str) -> Planner:
+    """Return the planner that `text` names or describes; raises `DocumentError` where it is neither."""
+    labelled = re.fullmatch(r"([\w.-]+)=(.+)", text)
+    label, described = labelled.groups() if labelled else (text, text)
+    description = NAMED.get(described, described)
+    kind, colon, options = description.partition(":")
+    if not colon or kind not in KINDS:
+        raise DocumentError(f"there is no planner '{described}'", hint=did_you_mean(kind, [*NAMED, *KINDS]))
+    try:
+        return KINDS[kind](label, options)
+    except (TypeError, ValueError) as error:
+        raise DocumentError(f"'{description}' is not a configuration: {error}") from error
+
+
+def _pairs(options: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in options.split(",") if pair)

@@ -1,0 +1,142 @@
+"""What the harness asks of a planner: a command to run, and what the end of its process means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, Protocol
+
+from benchmarks.process import Limits, Run
+
+DOMAIN_FILE: Final = "domain.pddl"
+PROBLEM_FILE: Final = "problem.pddl"
+PLAN_FILE: Final = "plan"
+"""The names of a task's files in the folder that a planner's process runs in."""
+
+
+class Outcome(StrEnum):
+    """How a planner fared on a task."""
+
+    OPTIMAL = "optimal"
+    SOLVED = "solved"
+    UNSOLVABLE = "unsolvable"
+    GROUNDED = "grounded"
+    UNKNOWN = "unknown"
+    TIME = "time"
+    MEMORY = "memory"
+    UNSUPPORTED = "unsupported"
+    ERROR = "error"
+    INVALID = "invalid"
+
+
+PROVED: Final = frozenset({Outcome.OPTIMAL, Outcome.UNSOLVABLE})
+COVERED: Final = PROVED | {Outcome.SOLVED, Outcome.GROUNDED}
+"""The outcomes that count as having done the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A process to start; `asks` whether it is asked (SIGTERM) to stop shortly before the time limit."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them."""
+
+    outcome: Outcome
+    plan: str | None = None
+    cost: float | None = None
+    lower_bound: float | None = None
+    translate_seconds: float | None = None
+    search_seconds: float | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    detail: str = ""
+
+
+class Planner(Protocol):
+    """A planner in one configuration. The task's files lie in the process's folder under fixed names."""
+
+    @property
+    def label(self) -> str:
+        """The name in records and tables."""
+        ...
+
+    @property
+    def configuration(self) -> str:
+        """All that determines what is run, as text."""
+        ...
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The distributions whose versions matter; the planner is missing where one is not installed."""
+        ...
+
+    def job(self, limits: Limits) -> Job:
+        """Return the process to start."""
+        ...
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
+        """Return what the ended process has achieved on a task with these features."""
+        ...
+
+
+def installed(packages: tuple[str, ...]) -> dict[str, str]:
+    """Return the versions of those distributions of `packages` that are installed."""
+    versions = {}
+    for package in packages:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+def missing(planner: Planner) -> str | None:
+    """Return the first distribution that `planner` lacks, or None."""
+    found = installed(planner.packages)
+    return next((package for package in planner.packages if package not in found), None)
+
+
+def package_folder(name: str) -> Path:
+    """Return the folder of an installed import package without importing it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(name)
+    return Path(spec.submodule_search_locations[0])
+
+
+def failed(run: Run) -> Answer:
+    """Return the outcome of a process that gave no answer: the limit that it reached, or an error in its last words."""
+    match run.limit:
+        case "time":
+            return Answer(Outcome.TIME)
+        case "memory":
+            return Answer(Outcome.MEMORY)
+        case _:
+            return Answer(Outcome.ERROR, detail=f"exit code {run.returncode}: {run.last_words}")
+
+
+def last_number(pattern: str, text: str) -> float | None:
+    """Return the number in the only group of the last match of `pattern`, or None."""
+    found = re.findall(pattern, text)
+    return number(found[-1]) if found else None
+
+
+def number(text: str) -> float:
+    """Return the number in `text`, as an int where it is one."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def stated_cost(plan: str) -> float | None:
+    """Return the cost in the comment of a plan in the competition's format."""
+    return last_number(r";\s*cost\s*=\s*([\d.]+)", plan)

@@ -1,0 +1,163 @@
+"""Fast Downward and the planners that share its driver (SymK), and Fast Downward's translator by itself.
+
+Fast Downward: Helmert 2006; SymK: Speck, Mattmüller, Nebel 2020. Each is taken from the wheel that carries its binary.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.planners.base import (
+    DOMAIN_FILE,
+    PLAN_FILE,
+    PROBLEM_FILE,
+    Answer,
+    Job,
+    Outcome,
+    failed,
+    last_number,
+    package_folder,
+    stated_cost,
+)
+from benchmarks.process import Limits, Run
+
+ADMISSIBLE: Final = frozenset({"blind", "lmcut", "hmax", "ipdb", "merge_and_shrink"})
+ADMISSIBLE_WITH_AXIOMS: Final = frozenset({"blind"})
+EXIT_CODES: Final = {
+    10: Outcome.UNSOLVABLE,
+    11: Outcome.UNSOLVABLE,
+    12: Outcome.UNKNOWN,
+    13: Outcome.UNKNOWN,
+    20: Outcome.MEMORY,
+    21: Outcome.TIME,
+    22: Outcome.MEMORY,
+    23: Outcome.TIME,
+    24: Outcome.TIME,
+    34: Outcome.UNSUPPORTED,
+}
+"""The driver's documented exit codes without a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downward:
+    """A planner behind Fast Downward's driver; `options` is a search, `alias=NAME`, or whole options `--…`."""
+
+    label: str
+    options: str
+    kind: str = "fd"
+    package: str = "up-fast-downward"
+    driver: str = "up_fast_downward/downward"
+
+    @property
+    def configuration(self) -> str:
+        """The kind and its options."""
+        return f"{self.kind}:{self.options}"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The wheel with driver and binary."""
+        return (self.package,)
+
+    def job(self, limits: Limits) -> Job:
+        """Return the driver's command, its own limits set to ours so that it ends in good order."""
+        module, _, inner = self.driver.partition("/")
+        script = package_folder(module) / inner / "fast-downward.py"
+        bounds = [
+            f"--overall-time-limit={limits.cpu_seconds:.0f}s",
+            f"--overall-memory-limit={limits.memory_gib * 1024:.0f}M",
+        ]
+        files = [DOMAIN_FILE, PROBLEM_FILE]
+        match self.options.partition("="):
+            case ("alias", _, alias):
+                arguments = ["--alias", alias, *files]
+            case _ if self.options.startswith("--"):
+                arguments = [*files, *shlex.split(self.options)]
+            case _:
+                arguments = [*files, "--search", self.options]
+        return Job((sys.executable, str(script), "--plan-file", PLAN_FILE, *bounds, *arguments))
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
+        """Return the outcome from the exit code, the last plan written, and the times and bounds in the log."""
+        plan = last_plan(folder)
+        proves = self.proves(features)
+        if plan is not None:
+            outcome = Outcome.OPTIMAL if proves and run.returncode == 0 else Outcome.SOLVED
+        else:
+            outcome = EXIT_CODES.get(run.returncode, failed(run).outcome)
+        cost = None if plan is None else stated_cost(plan)
+        return Answer(
+            outcome,
+            plan=plan,
+            cost=cost,
+            lower_bound=(cost if outcome is Outcome.OPTIMAL else lower_bound(run.stdout)) if proves else None,
+            translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
+            search_seconds=last_number(r"Total time: ([\d.]+)s", run.stdout),
+            detail=failed(run).detail if outcome is Outcome.ERROR else "",
+        )
+
+    def proves(self, features: frozenset[str]) -> bool:
+        """Return whether a plan of this configuration is optimal on tasks with these features."""
+        if self.options.startswith(("alias=seq-opt-", "sym_")):
+            return True
+        evaluators = set(re.findall(r"(\w+)\(", self.options.removeprefix("astar(")))
+        admissible = ADMISSIBLE_WITH_AXIOMS if "axioms" in features else ADMISSIBLE
+        return self.options.startswith("astar(") and evaluators <= admissible
+
+
+def symk(label: str, options: str) -> Downward:
+    """Return SymK with a search such as `sym_bd()`."""
+    return Downward(label, options, "symk", "up-symk", "up_symk/symk")
+
+
+def last_plan(folder: Path) -> str | None:
+    """Return the best plan in `folder`: anytime configurations number theirs from `plan.1` on, each cheaper."""
+    numbered = sorted(folder.glob(f"{PLAN_FILE}.*"), key=lambda path: int(path.suffix.lstrip(".")))
+    plans = [*numbered, *folder.glob(PLAN_FILE)]
+    return plans[-1].read_text(encoding="utf-8") if plans else None
+
+
+def lower_bound(log: str) -> float | None:
+    """Return what an unfinished proof had reached: A*'s last f-value, or symbolic search's last bound."""
+    return last_number(r"(?:\] f = |BOUND: )(\d+)", log)
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """Fast Downward's translator by itself (Helmert 2009); it also writes its result to a file."""
+
+    label: str
+
+    @property
+    def configuration(self) -> str:
+        """The kind."""
+        return "fd-translate:"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The wheel with the translator."""
+        return ("up-fast-downward",)
+
+    def job(self, limits: Limits) -> Job:  # noqa: ARG002 - the limits of the process are all it has
+        """Return the translator's command, without the driver's process around it."""
+        place = package_folder("up_fast_downward") / "downward" / "builds" / "release" / "bin"
+        command = (sys.executable, "-m", "fast_downward.translate", DOMAIN_FILE, PROBLEM_FILE)
+        return Job(command, {"PYTHONPATH": str(place)})
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the log says it all
+        """Return the sizes of the ground task."""
+        log = run.stdout
+        if run.returncode not in (0, 10):
+            outcome = EXIT_CODES.get(run.returncode, failed(run).outcome)
+            return Answer(outcome, detail=failed(run).detail if outcome is Outcome.ERROR else "")
+        names = {"facts": "facts", "actions": "operators", "variables": "variables", "axioms": "axioms"}
+        found = {size: last_number(rf"Translator {word}: (\d+)", log) for size, word in names.items()}
+        return Answer(
+            Outcome.GROUNDED,
+            translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", log),
+            sizes={size: int(count) for size, count in found.items() if count is not None},
+        )

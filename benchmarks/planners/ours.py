@@ -1,0 +1,121 @@
+"""Our planner, as the command `python -m planner.cli solve …`, and its grounding by itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import planner
+from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Job, Outcome, failed
+from benchmarks.process import Limits, Run
+
+HERE: Final = {"PYTHONPATH": str(Path(planner.__file__).parents[1])}
+"""The process runs in another folder, and the packages need not be installed."""
+MEMORY_SHARE: Final = 0.9
+"""The part of the memory limit at which it is to stop by itself."""
+STATUSES: Final = {
+    "OPTIMAL": Outcome.OPTIMAL,
+    "SOLVED": Outcome.SOLVED,
+    "UNSOLVABLE": Outcome.UNSOLVABLE,
+    "UNSUPPORTED": Outcome.UNSUPPORTED,
+}
+STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
+"""What an unknown result was stopped by; the only one who cancels is the harness, when time is up."""
+EXITS: Final = {11: Outcome.UNKNOWN, 12: Outcome.UNSUPPORTED}
+"""Exit codes of a command that ends without printing a result; 11 also stands for its memory limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """Our command with `options` such as `mode`, `search` and `heuristic`."""
+
+    label: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def configuration(self) -> str:
+        """The kind and its options."""
+        return "ours:" + ",".join(f"{name}={value}" for name, value in self.options.items())
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """None: we are here."""
+        return ()
+
+    def job(self, limits: Limits) -> Job:
+        """Return the command without a time limit of its own: that counts the clock, the harness CPU time."""
+        memory = f"--memory-limit={limits.memory_gib * MEMORY_SHARE:.3f}"
+        options = [f"--{name}={value}" for name, value in self.options.items()]
+        command = [sys.executable, "-m", "planner.cli", "solve", DOMAIN_FILE, PROBLEM_FILE, "--plan-file", PLAN_FILE]
+        return Job((*command, "--json", "--quiet", "--time-limit=none", memory, *options), HERE, asks=True)
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
+        """Return what the printed JSON says."""
+        result = _json(run.stdout)
+        if result is None:
+            return _without_result(run)
+        written = folder / PLAN_FILE
+        statistics: dict[str, Any] = result["statistics"]
+        return Answer(
+            STATUSES.get(result["status"]) or STOPS.get(result["stopped_by"], Outcome.UNKNOWN),
+            plan=written.read_text(encoding="utf-8") if result["plan"] is not None and written.exists() else None,
+            cost=result["cost"],
+            lower_bound=result["lower_bound"],
+            translate_seconds=statistics.get("ground_seconds"),
+            search_seconds=statistics.get("search_seconds"),
+            sizes={name: statistics[name] for name in ("facts", "actions", "expanded") if name in statistics},
+            detail=result.get("reason") or "",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OursGround:
+    """Reading, normalising and grounding by itself."""
+
+    label: str
+
+    @property
+    def configuration(self) -> str:
+        """The kind."""
+        return "ours-ground:"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """None: we are here."""
+        return ()
+
+    def job(self, limits: Limits) -> Job:
+        """Return the command."""
+        memory = f"{limits.memory_gib * MEMORY_SHARE:.3f}"
+        return Job((sys.executable, "-m", "benchmarks.ground_ours", DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
+        """Return the sizes that were printed."""
+        result = _json(run.stdout)
+        if result is None:
+            return failed(run)
+        return Answer(
+            Outcome(result["outcome"]),
+            translate_seconds=result["seconds"],
+            sizes=result["sizes"],
+            detail=result["detail"],
+        )
+
+
+def _without_result(run: Run) -> Answer:
+    if run.limit is None and run.returncode in EXITS:
+        by_memory = "memory" in run.last_words
+        return Answer(Outcome.MEMORY if by_memory else EXITS[run.returncode], detail=run.last_words)
+    return failed(run)
+
+
+def _json(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,118 @@
+"""Results: one JSON object a line, appended as it comes, so that a killed run continues where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from benchmarks.planners import COVERED, PROVED, Outcome
+from planner.errors import DocumentError, Location
+
+Key = tuple[str, str, str, str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one planner did on one task.
+
+    `checks` maps each validator that saw the plan to its verdict (see `benchmarks.validators`); `cost` is theirs where
+    one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
+    `peak_mib` is the resident memory of the largest of them. `round` counts repetitions.
+    """
+
+    suite: str
+    domain: str
+    task: str
+    planner: str
+    configuration: str
+    outcome: Outcome
+    cost: float | None = None
+    lower_bound: float | None = None
+    plan_length: int | None = None
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    translate_seconds: float | None = None
+    search_seconds: float | None = None
+    peak_mib: float = 0.0
+    checks: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    detail: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    date: str = ""
+    round: int = 0
+    plan: str | None = None
+
+    @property
+    def covered(self) -> bool:
+        """Whether the planner did the task: a valid plan, a proof that there is none, or the ground task asked for."""
+        return self.outcome in COVERED
+
+    @property
+    def proved(self) -> bool:
+        """Whether the outcome is proved: an optimal plan, or none at all."""
+        return self.outcome in PROVED
+
+    @property
+    def key(self) -> Key:
+        """What makes another run of the same unnecessary."""
+        limits = json.dumps(dict(self.limits), sort_keys=True)
+        return (self.suite, self.task, self.planner, self.configuration, limits, self.round)
+
+    def to_line(self) -> str:
+        """Return the record as one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_line(cls, line: str) -> Record:
+        """Read what `to_line` wrote; unknown fields of newer versions are ignored."""
+        known = {item.name for item in fields(cls)}
+        values: dict[str, Any] = {name: value for name, value in json.loads(line).items() if name in known}
+        return cls(**{**values, "outcome": Outcome(values["outcome"]), "features": tuple(values.get("features", ()))})
+
+
+def read_records(path: Path) -> list[Record]:
+    """Return the records in `path`; a last line that was not finished is left out.
+
+    Raises `DocumentError` where any other line is not a record.
+    """
+    records: list[Record] = []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith("\n"):
+            break
+        try:
+            records.append(Record.from_line(line))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DocumentError(f"this line is no benchmark record ({error})", Location(str(path), number)) from error
+    return records
+
+
+def write_records(path: Path, records: Iterable[Record]) -> None:
+    """Write all `records` to `path` in one go."""
+    path.write_text("".join(record.to_line() for record in records), encoding="utf-8")
+
+
+def append_record(path: Path, record: Record) -> None:
+    """Add `record` to `path` so that it survives whatever happens next."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(record.to_line())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def resume(path: Path) -> set[Key]:
+    """Return what `path` already has, after cutting off a last line that was not finished; create its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        return set()
+    content = path.read_bytes()
+    complete = content.rfind(b"\n") + 1
+    if complete < len(content):
+        os.truncate(path, complete)
+    return {record.key for record in read_records(path)}

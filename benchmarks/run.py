@@ -1,0 +1,184 @@
+"""Runs planners over tasks: every process under limits, every plan validated, every result recorded at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from platform import python_version
+from shutil import which
+from subprocess import run as run_process
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from benchmarks.pddltext import task_features
+from benchmarks.planners import Answer, Outcome, Planner, installed
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
+from benchmarks.process import Limits, Run, run_limited
+from benchmarks.records import Record, append_record, resume
+from benchmarks.suite import BenchmarkTask
+from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
+
+CHECK_LIMITS: Final = Limits(cpu_seconds=300, memory_gib=8)
+"""What a validator may use for one plan; none of it counts for the planner."""
+MIB: Final = 1024**2
+STOP_EARLY_SECONDS: Final = 1.0
+"""How long before the time limit a planner is asked to stop; a tenth of the limit where that is less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run: the limits, who validates, how many processes at a time, and on which processor (None: any)."""
+
+    limits: Limits = field(default_factory=Limits)
+    validators: Sequence[str] = (OURS,)
+    jobs: int = 1
+    core: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One planner on one task, for the `round`-th time."""
+
+    task: BenchmarkTask
+    planner: Planner
+    round: int = 0
+
+    def record(self, outcome: Outcome, limits: Limits) -> Record:
+        """Return the record of this attempt before anything is known but its outcome."""
+        return Record(
+            suite=self.task.suite,
+            domain=self.task.domain,
+            task=self.task.name,
+            planner=self.planner.label,
+            configuration=self.planner.configuration,
+            outcome=outcome,
+            limits=limits.to_dict(),
+            round=self.round,
+        )
+
+
+def attempts_of(tasks: Iterable[BenchmarkTask], planners: Sequence[Planner], rounds: int = 1) -> list[Attempt]:
+    """Return all attempts, the planners alternating on each task, so that a noisy hour troubles them alike."""
+    return [Attempt(task, planner, number) for task in tasks for number in range(rounds) for planner in planners]
+
+
+def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> int:
+    """Carry out the attempts that `out` does not have yet, append their records to it and `tell` each.
+
+    Returns how many were carried out.
+    """
+    done = resume(out)
+    todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
+    with ThreadPoolExecutor(settings.jobs) as pool:
+        futures: list[Future[Record]] = [pool.submit(carry_out, attempt, settings) for attempt in todo]
+        try:
+            for future in as_completed(futures):
+                record = future.result()
+                append_record(out, record)
+                tell(record)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return len(todo)
+
+
+def carry_out(attempt: Attempt, settings: Settings) -> Record:
+    """Run the planner, validate its plan, and return the record."""
+    features = task_features(attempt.task.domain_path, attempt.task.problem_path)
+    run, answer = _measure(attempt, features, settings)
+    verdicts = _validate(attempt.task, answer.plan, features, settings.validators)
+    record = replace(
+        attempt.record(answer.outcome, settings.limits),
+        cost=answer.cost,
+        lower_bound=answer.lower_bound,
+        plan_length=None if answer.plan is None else plan_length(answer.plan),
+        cpu_seconds=round(run.cpu_seconds, 4),
+        wall_seconds=round(run.wall_seconds, 4),
+        translate_seconds=answer.translate_seconds,
+        search_seconds=answer.search_seconds,
+        peak_mib=round(run.peak_bytes / MIB, 1),
+        sizes=answer.sizes,
+        features=tuple(sorted(features)),
+        detail=answer.detail,
+        versions=versions_of(attempt.planner),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        plan=answer.plan,
+    )
+    return judged(record, verdicts)
+
+
+def check_again(record: Record, task: BenchmarkTask, validators: Sequence[str]) -> Record:
+    """Return `record` judged also by those of `validators` which have not seen its plan yet."""
+    unseen = [name for name in validators if name not in record.checks]
+    return judged(record, _validate(task, record.plan, frozenset(record.features), unseen))
+
+
+def judged(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
+    """Return `record` with these verdicts: its cost is theirs, and a refused plan or a false cost make it invalid."""
+    checks = {**record.checks, **{name: verdict.said for name, verdict in verdicts.items()}}
+    costs = [verdict.cost for verdict in verdicts.values() if verdict.cost is not None]
+    cost = costs[0] if costs else record.cost
+    outcome, detail = record.outcome, record.detail
+    refusals = [f"{name} says {verdict.said}" for name, verdict in verdicts.items() if verdict.invalid]
+    if record.cost is not None and any(other != record.cost for other in costs):
+        refusals.append(f"cost {record.cost} was claimed, validators say {costs}")
+    if refusals:
+        outcome, detail = Outcome.INVALID, "; ".join(refusals)
+    return replace(record, outcome=outcome, detail=detail, cost=cost, checks=checks)
+
+
+def _measure(attempt: Attempt, features: frozenset[str], settings: Settings) -> tuple[Run, Answer]:
+    limits = settings.limits
+    job = attempt.planner.job(limits)
+    early = limits.cpu_seconds - min(STOP_EARLY_SECONDS, 0.1 * limits.cpu_seconds)
+    with TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        (folder / DOMAIN_FILE).symlink_to(attempt.task.domain_path)
+        (folder / PROBLEM_FILE).symlink_to(attempt.task.problem_path)
+        run = run_limited(
+            job.command,
+            folder,
+            limits,
+            core=settings.core,
+            ask_seconds=early if job.asks else None,
+            environment=job.environment,
+        )
+        return run, attempt.planner.read(run, folder, features)
+
+
+def _validate(
+    task: BenchmarkTask, plan: str | None, features: frozenset[str], names: Iterable[str]
+) -> dict[str, Verdict]:
+    if plan is None:
+        return {}
+    return {
+        name: validate_plan(name, task.domain_path, task.problem_path, plan, CHECK_LIMITS)
+        for name in names
+        if VALIDATORS[name].takes(features)
+    }
+
+
+def plan_length(plan: str) -> int:
+    """Return the number of steps of a plan in the competition's format."""
+    return sum(line.lstrip().startswith("(") for line in plan.splitlines())
+
+
+@cache
+def _surroundings() -> dict[str, str]:
+    found = {"python": python_version(), **installed(("forethought",))}
+    git = which("git")
+    if git is not None:
+        command = (git, "describe", "--always", "--dirty")
+        told = run_process(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)  # noqa: S603 - fixed
+        if told.returncode == 0:
+            found["commit"] = told.stdout.strip()
+    return found
+
+
+def versions_of(planner: Planner) -> dict[str, str]:
+    """Return the versions of the planner's packages, of ours and of Python."""
+    return {**_surroundings(), **installed(planner.packages)}

@@ -1,0 +1,104 @@
+"""Validators: who says that a plan is one, and which features of tasks each covers.
+
+| validator          | covers                                                                              |
+|--------------------|-------------------------------------------------------------------------------------|
+| `forethought`      | our own, on the source model: everything that we read                               |
+| `pyperplan`        | pyperplan's parser and operators, replayed: STRIPS with types                       |
+| `unified-planning` | its PDDL reader and `SequentialPlanValidator`: all but axioms                       |
+| `fast-downward`    | the plan compiled into the task, so that nothing else can be done: all, costs too   |
+
+Each is a module with `check(domain_path, problem_path, plan_text) -> Verdict`, run as a process of its own
+(`python -m benchmarks.validators NAME DOMAIN PROBLEM PLAN`), since it may take long or crash.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from benchmarks.planners.base import installed
+from benchmarks.planners.ours import HERE
+from benchmarks.process import Limits, run_limited
+
+VALID: Final = "valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`said` is "valid", or a word and a reason: "invalid: …", "unsupported: …", "error: …", "time", "memory".
+
+    `cost` is the plan's cost where the validator computes one.
+    """
+
+    said: str
+    cost: float | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether the plan was accepted."""
+        return self.said == VALID
+
+    @property
+    def invalid(self) -> bool:
+        """Whether the plan was refused."""
+        return self.said.startswith("invalid")
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """A validator's module, the distribution that it needs, and the features that it does not cover."""
+
+    module: str
+    package: str | None = None
+    lacks: frozenset[str] = frozenset()
+
+    def takes(self, features: Iterable[str]) -> bool:
+        """Return whether it covers `features` and is installed."""
+        return self.lacks.isdisjoint(features) and self.available
+
+    @property
+    def available(self) -> bool:
+        """Whether the distribution that it needs is installed."""
+        return self.package is None or bool(installed((self.package,)))
+
+
+BEYOND_STRIPS: Final = frozenset(
+    {
+        "axioms",
+        "conditional effects",
+        "costs",
+        "disjunctive conditions",
+        "equality",
+        "negative conditions",
+        "quantified conditions",
+        "universal effects",
+    }
+)
+
+OURS: Final = "forethought"
+VALIDATORS: Final = {
+    OURS: Validator("benchmarks.validators.ours"),
+    "pyperplan": Validator("benchmarks.validators.pyperplan", "pyperplan", BEYOND_STRIPS),
+    "unified-planning": Validator("benchmarks.validators.unified_planning", "unified-planning", frozenset({"axioms"})),
+    "fast-downward": Validator("benchmarks.validators.fast_downward", "up-fast-downward"),
+}
+FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
+
+
+def validate_plan(name: str, domain: Path, problem: Path, plan: str, limits: Limits) -> Verdict:
+    """Return what the validator `name` says of `plan`, in a process of its own under `limits`."""
+    with TemporaryDirectory(prefix="validate-") as folder:
+        file = Path(folder) / "plan"
+        file.write_text(plan, encoding="utf-8")
+        command = (sys.executable, "-m", "benchmarks.validators", name, str(domain), str(problem), str(file))
+        run = run_limited(command, Path(folder), limits, environment=HERE)
+        try:
+            answer = json.loads(run.stdout.splitlines()[-1])
+            return Verdict(answer["said"], answer["cost"])
+        except (ValueError, IndexError, KeyError, TypeError):
+            return Verdict(run.limit or f"error: {run.last_words}")

@@ -1,0 +1,236 @@
+"""Planners: how they are named, what is run, and what the end of a process means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
+from benchmarks.planners.downward import Downward, Translator
+from benchmarks.planners.ours import Ours, OursGround
+from benchmarks.planners.pyperplan import Pyperplan
+from benchmarks.process import Limits, Run
+from planner.errors import DocumentError
+
+LIMITS = Limits(cpu_seconds=20, memory_gib=2.0)
+NO_FEATURES: frozenset[str] = frozenset()
+PLAN = "(move a b)\n(drop c)\n; cost = 5 (general cost)\n"
+
+
+def ended(returncode: int = 0, stdout: str = "", stderr: str = "", **used: Any) -> Run:
+    values: dict[str, Any] = {"cpu_seconds": 1.0, "wall_seconds": 1.0, "peak_bytes": 1 << 20, "killed": None, **used}
+    return Run(returncode, **values, stdout=stdout, stderr=stderr, limits=LIMITS)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_planner_has_a_command_or_says_what_it_lacks(name: str) -> None:
+    planner = planner_of(name)
+    assert planner.label == name
+    if missing(planner) is None:
+        assert all(isinstance(word, str) for word in planner.job(LIMITS).command)
+    else:
+        assert missing(planner) in planner.packages
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_configuration_of_a_named_planner_describes_it(name: str) -> None:
+    planner = planner_of(name)
+    assert planner_of(planner.configuration).configuration == planner.configuration
+
+
+@pytest.mark.parametrize(
+    ("text", "planner"),
+    [
+        ("fd:astar(blind())", Downward("fd:astar(blind())", "astar(blind())")),
+        ("mine=fd:astar(blind())", Downward("mine", "astar(blind())")),
+        ("fd:alias=lama", Downward("fd:alias=lama", "alias=lama")),
+        ("base=ours-first", Ours("base", {"mode": "first"})),
+        (
+            "ours:mode=optimal,search=astar",
+            Ours("ours:mode=optimal,search=astar", {"mode": "optimal", "search": "astar"}),
+        ),
+        ("p=pyperplan:search=bfs", Pyperplan("p", "bfs")),
+    ],
+)
+def test_free_form_planners(text: str, planner: object) -> None:
+    assert planner_of(text) == planner
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fd-astar-lmcat", "there is no planner 'fd-astar-lmcat'; did you mean 'fd-astar-lmcut'?"),
+        ("fdd:astar(blind())", "there is no planner 'fdd:astar(blind())'; did you mean 'fd'?"),
+        ("pyperplan:find=bfs", "'pyperplan:find=bfs' is not a configuration: "),
+        ("ours:optimal", "'ours:optimal' is not a configuration: "),
+    ],
+)
+def test_what_is_no_planner(text: str, message: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        planner_of(text)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("run", "outcome"),
+    [
+        (ended(11), Outcome.UNSOLVABLE),
+        (ended(12), Outcome.UNKNOWN),
+        (ended(22), Outcome.MEMORY),
+        (ended(23), Outcome.TIME),
+        (ended(34), Outcome.UNSUPPORTED),
+        (ended(35, stderr="crashed"), Outcome.ERROR),
+        (ended(-9, cpu_seconds=19.9), Outcome.TIME),
+        (ended(-9, killed="wall"), Outcome.TIME),
+        (ended(-9, killed="memory"), Outcome.MEMORY),
+        (ended(-6, stderr="std::bad_alloc"), Outcome.MEMORY),
+        (ended(-11, peak_bytes=2 << 30), Outcome.MEMORY),
+    ],
+)
+def test_the_driver_without_a_plan(run: Run, outcome: Outcome, tmp_path: Path) -> None:
+    answer = Downward("fd", "astar(lmcut())").read(run, tmp_path, NO_FEATURES)
+    assert (answer.outcome, answer.plan) == (outcome, None)
+    assert ("crashed" in answer.detail) is (outcome is Outcome.ERROR)
+
+
+LOG = """Done! [0.250s CPU, 0.260s wall-clock]
+[t=0.0s, 10156 KB] f = 9, 1 evaluated, 0 expanded
+[t=0.0s, 10156 KB] f = 10, 42 evaluated, 21 expanded
+[t=0.5s, 10544 KB] Total time: 0.500000s
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "features", "returncode", "outcome", "bound"),
+    [
+        ("astar(lmcut())", (), 0, Outcome.OPTIMAL, 5),
+        ("astar(lmcut())", (), 2, Outcome.SOLVED, 10),
+        ("alias=lama-first", (), 0, Outcome.SOLVED, None),
+        ("alias=seq-opt-bjolp", (), 0, Outcome.OPTIMAL, 5),
+        ("astar(ff())", (), 0, Outcome.SOLVED, None),
+        ("eager_greedy([lmcut()])", (), 0, Outcome.SOLVED, None),
+        ("astar(hmax())", ("axioms",), 0, Outcome.SOLVED, None),
+        ("astar(blind())", ("axioms",), 0, Outcome.OPTIMAL, 5),
+        ("sym_bd()", ("axioms",), 0, Outcome.OPTIMAL, 5),
+    ],
+)
+def test_the_driver_with_a_plan(  # noqa: PLR0917 - a table
+    options: str, features: tuple[str, ...], returncode: int, outcome: Outcome, bound: float | None, tmp_path: Path
+) -> None:
+    (tmp_path / "plan").write_text(PLAN)
+    answer = Downward("fd", options).read(ended(returncode, LOG), tmp_path, frozenset(features))
+    assert (answer.outcome, answer.plan, answer.cost, answer.lower_bound) == (outcome, PLAN, 5, bound)
+    assert (answer.translate_seconds, answer.search_seconds) == (0.25, 0.5)
+
+
+def test_an_unfinished_proof_leaves_its_bound(tmp_path: Path) -> None:
+    assert Downward("fd", "astar(lmcut())").read(ended(23, LOG), tmp_path, NO_FEATURES).lower_bound == 10
+    log = "[t=1s, 5 KB] BOUND: 7 < 2147483647 [0/1 plans], dir: FW"
+    assert Downward("symk", "sym_bd()").read(ended(23, log), tmp_path, NO_FEATURES).lower_bound == 7
+
+
+def test_the_last_of_numbered_plans_is_taken(tmp_path: Path) -> None:
+    for number in (1, 2, 10):
+        (tmp_path / f"plan.{number}").write_text(f"(a{number})\n; cost = {20 - number} (unit cost)\n")
+    answer = Downward("lama", "alias=lama").read(ended(2), tmp_path, NO_FEATURES)
+    assert (answer.outcome, answer.cost) == (Outcome.SOLVED, 10)
+
+
+def test_how_the_driver_is_called() -> None:
+    pytest.importorskip("up_fast_downward")
+    command = Downward("fd", '--evaluator "h=ff()" --search "eager_greedy([h])"').job(LIMITS).command
+    assert command[-6:] == ("domain.pddl", "problem.pddl", "--evaluator", "h=ff()", "--search", "eager_greedy([h])")
+    assert "--overall-time-limit=20s" in command
+    assert "--overall-memory-limit=2048M" in command
+    assert Downward("fd", "alias=lama").job(LIMITS).command[-4:] == ("--alias", "lama", "domain.pddl", "problem.pddl")
+
+
+def test_the_translator(tmp_path: Path) -> None:
+    log = "Translator facts: 24\nTranslator operators: 34\nTranslator variables: 7\nDone! [0.1s CPU, 0.2s wall-clock]"
+    answer = Translator("t").read(ended(0, log), tmp_path, NO_FEATURES)
+    assert answer == Answer(Outcome.GROUNDED, translate_seconds=0.1, sizes={"facts": 24, "actions": 34, "variables": 7})
+    assert Translator("t").read(ended(20), tmp_path, NO_FEATURES).outcome is Outcome.MEMORY
+
+
+@pytest.mark.parametrize(
+    ("search", "heuristic", "features", "outcome", "cost"),
+    [
+        ("bfs", "", (), Outcome.OPTIMAL, 2),
+        ("astar", "lmcut", (), Outcome.OPTIMAL, 2),
+        ("astar", "hff", (), Outcome.SOLVED, 2),
+        ("gbf", "hmax", (), Outcome.SOLVED, 2),
+        ("bfs", "", ("costs",), Outcome.SOLVED, None),
+    ],
+)
+def test_pyperplan_counts_steps(  # noqa: PLR0917 - a table
+    search: str, heuristic: str, features: tuple[str, ...], outcome: Outcome, cost: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "problem.pddl.soln").write_text("(move a b)\n(drop c)\n")
+    run = ended(stdout="2026 INFO Search time: 1.5e-05\n")
+    answer = Pyperplan("p", search, heuristic).read(run, tmp_path, frozenset(features))
+    assert (answer.outcome, answer.cost, answer.search_seconds) == (outcome, cost, 1.5e-05)
+
+
+@pytest.mark.parametrize(
+    ("search", "run", "outcome"),
+    [
+        ("astar", ended(stdout="WARNING No solution could be found"), Outcome.UNSOLVABLE),
+        ("ehs", ended(stdout="WARNING No solution could be found"), Outcome.UNKNOWN),
+        ("gbf", ended(1, stderr='File "x/pyperplan/pddl/parser.py"\nValueError: unknown keyword'), Outcome.UNSUPPORTED),
+        ("gbf", ended(1, stderr='File "x/pyperplan/task.py"\nKeyError: 3'), Outcome.ERROR),
+        ("gbf", ended(-24, cpu_seconds=20.0), Outcome.TIME),
+    ],
+)
+def test_pyperplan_without_a_plan(search: str, run: Run, outcome: Outcome, tmp_path: Path) -> None:
+    assert Pyperplan("p", search).read(run, tmp_path, NO_FEATURES).outcome is outcome
+
+
+def printed(status: str, stopped_by: str, **more: Any) -> str:
+    values = {"cost": None, "lower_bound": 3, "plan": None, "reason": "", "statistics": {"ground_seconds": 0.5}}
+    return json.dumps({"status": status, "stopped_by": stopped_by, **values, **more})
+
+
+@pytest.mark.parametrize(
+    ("run", "outcome"),
+    [
+        (ended(10, printed("UNSOLVABLE", "exhausted")), Outcome.UNSOLVABLE),
+        (ended(11, printed("UNKNOWN", "memory")), Outcome.MEMORY),
+        (ended(11, printed("UNKNOWN", "time")), Outcome.TIME),
+        (ended(130, printed("UNKNOWN", "cancelled")), Outcome.TIME),
+        (ended(11, printed("UNKNOWN", "incomplete")), Outcome.UNKNOWN),
+        (ended(12, printed("UNSUPPORTED", "exhausted")), Outcome.UNSUPPORTED),
+        (ended(12, stderr="unsupported: durative actions"), Outcome.UNSUPPORTED),
+        (ended(11, stderr="no verdict: stopped by the memory limit"), Outcome.MEMORY),
+        (ended(2, stderr="error: x.pddl:1:1: no"), Outcome.ERROR),
+        (ended(1, stderr="internal error"), Outcome.ERROR),
+        (ended(-24, cpu_seconds=20.0), Outcome.TIME),
+    ],
+)
+def test_ours_without_a_plan(run: Run, outcome: Outcome, tmp_path: Path) -> None:
+    assert Ours("o").read(run, tmp_path, NO_FEATURES).outcome is outcome
+
+
+@pytest.mark.parametrize(("status", "outcome"), [("OPTIMAL", Outcome.OPTIMAL), ("SOLVED", Outcome.SOLVED)])
+def test_ours_with_a_plan(status: str, outcome: Outcome, tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text(PLAN)
+    run = ended(0, printed(status, "cancelled", plan={"steps": []}, cost=5))
+    answer = Ours("o").read(run, tmp_path, NO_FEATURES)
+    assert (answer.outcome, answer.plan, answer.cost, answer.lower_bound) == (outcome, PLAN, 5, 3)
+    assert answer.translate_seconds == 0.5
+
+
+def test_how_ours_is_called() -> None:
+    job = planner_of("ours-astar-lmcut").job(LIMITS)
+    assert job.asks
+    assert {"--mode=optimal", "--search=astar", "--heuristic=lmcut", "--memory-limit=1.800"} < set(job.command)
+
+
+def test_our_grounding(tmp_path: Path) -> None:
+    text = json.dumps({"outcome": "grounded", "seconds": 0.5, "sizes": {"facts": 3}, "detail": ""})
+    assert OursGround("g").read(ended(0, text), tmp_path, NO_FEATURES) == Answer(
+        Outcome.GROUNDED, translate_seconds=0.5, sizes={"facts": 3}
+    )
+    assert OursGround("g").read(ended(1, stderr="Traceback"), tmp_path, NO_FEATURES).outcome is Outcome.ERROR

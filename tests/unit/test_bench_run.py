@@ -1,0 +1,247 @@
+"""Runs: every attempt recorded once, plans judged, the command line."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.cli import app
+from benchmarks.planners import Answer, Job, Outcome, planner_of
+from benchmarks.planners.base import stated_cost
+from benchmarks.process import Limits, Run
+from benchmarks.records import Record, read_records
+from benchmarks.run import Attempt, Settings, attempts_of, carry_out, check_again, judged, plan_length, run_all
+from benchmarks.suite import BenchmarkTask, load_suite
+from benchmarks.validators import Verdict
+from planner.errors import DocumentError
+
+DOMAIN = """(define (domain walk) (:requirements :strips)
+  (:predicates (at ?p) (way ?p ?q))
+  (:action go :parameters (?p ?q) :precondition (and (at ?p) (way ?p ?q)) :effect (and (at ?q) (not (at ?p)))))"""
+PROBLEM = """(define (problem p) (:domain walk) (:objects a b c d)
+  (:init (at a) (way a b) (way b c) (way a d) (way d b)) (:goal (at {goal})))"""
+NEXT = "from pathlib import Path; assert 'walk' in Path('domain.pddl').read_text(); Path('plan').write_text({plan!r})"
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A planner that writes the same plan for every task."""
+
+    label: str
+    plan: str
+    outcome: Outcome = Outcome.SOLVED
+    packages: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> str:
+        return "scripted"
+
+    def job(self, limits: Limits) -> Job:
+        assert limits.cpu_seconds > 0
+        return Job((sys.executable, "-c", NEXT.format(plan=self.plan)))
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:
+        assert (run.returncode, features) == (0, frozenset())
+        text = (folder / "plan").read_text()
+        return Answer(self.outcome, plan=text, cost=stated_cost(text))
+
+
+GOOD = "(go a b)\n(go b c)\n; cost = 2 (unit cost)\n"
+SETTINGS = Settings(Limits(10, 1), validators=("fast-downward",))
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    folder = tmp_path / "walks"
+    folder.mkdir()
+    (folder / "domain.pddl").write_text(DOMAIN)
+    for number, goal in enumerate("cba", start=1):
+        (folder / f"p{number}.pddl").write_text(PROBLEM.format(goal=goal))
+    return folder
+
+
+@pytest.fixture
+def task(suite: Path) -> BenchmarkTask:
+    return load_suite(suite)[0]
+
+
+def test_a_valid_plan(task: BenchmarkTask) -> None:
+    pytest.importorskip("up_fast_downward")
+    found = carry_out(Attempt(task, Scripted("x", GOOD)), SETTINGS)
+    assert (found.suite, found.domain, found.task, found.planner) == ("walks", "walks", "p1.pddl", "x")
+    assert (found.outcome, found.cost, found.plan_length, found.plan) == (Outcome.SOLVED, 2, 2, GOOD)
+    assert found.checks == {"fast-downward": "valid"}
+    assert found.limits == {"cpu_seconds": 10, "memory_gib": 1}
+    assert found.cpu_seconds > 0
+    assert found.peak_mib > 1
+    assert "python" in found.versions
+    assert found.date
+
+
+@pytest.mark.parametrize(
+    ("plan", "detail"),
+    [
+        ("(go a c)\n", "fast-downward says invalid: "),
+        (GOOD.replace("= 2", "= 1"), "cost 1 was claimed, validators say [2]"),
+    ],
+)
+def test_an_invalid_plan_or_claim(plan: str, detail: str, task: BenchmarkTask) -> None:
+    pytest.importorskip("up_fast_downward")
+    found = carry_out(Attempt(task, Scripted("x", plan, Outcome.OPTIMAL)), SETTINGS)
+    assert found.outcome is Outcome.INVALID
+    assert found.detail.startswith(detail)
+    assert not found.covered
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome", "cost"),
+    [
+        ({}, Outcome.SOLVED, 2),
+        ({"v": Verdict("valid")}, Outcome.SOLVED, 2),
+        ({"v": Verdict("valid", 2), "w": Verdict("unsupported: axioms")}, Outcome.SOLVED, 2),
+        ({"v": Verdict("error: crashed")}, Outcome.SOLVED, 2),
+        ({"v": Verdict("valid", 2), "w": Verdict("invalid: goal")}, Outcome.INVALID, 2),
+        ({"v": Verdict("valid", 3)}, Outcome.INVALID, 3),
+    ],
+)
+def test_judgement(verdicts: dict[str, Verdict], outcome: Outcome, cost: int) -> None:
+    before = Record("s", "d", "t", "p", "c", Outcome.SOLVED, cost=2, checks={"earlier": "valid"})
+    after = judged(before, verdicts)
+    assert (after.outcome, after.cost) == (outcome, cost)
+    assert after.checks == {"earlier": "valid", **{name: verdict.said for name, verdict in verdicts.items()}}
+
+
+def test_planners_alternate_on_each_task(suite: Path) -> None:
+    tasks = load_suite(suite)[:2]
+    order = [(one.task.name, one.round, one.planner.label) for one in attempts_of(tasks, [A, B], rounds=2)]
+    assert order == [
+        ("p1.pddl", 0, "a"),
+        ("p1.pddl", 0, "b"),
+        ("p1.pddl", 1, "a"),
+        ("p1.pddl", 1, "b"),
+        ("p2.pddl", 0, "a"),
+        ("p2.pddl", 0, "b"),
+        ("p2.pddl", 1, "a"),
+        ("p2.pddl", 1, "b"),
+    ]
+
+
+A, B = Scripted("a", GOOD), Scripted("b", GOOD)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_continues_where_it_stopped(jobs: int, suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    settings = Settings(Limits(10, 1), validators=(), jobs=jobs)
+    attempts = attempts_of(load_suite(suite), [A, B])
+    told: list[Record] = []
+    assert run_all(attempts[:3], out, settings, told.append) == 3
+    with out.open("a") as file:
+        file.write('{"suite": "wal')
+    assert run_all(attempts, out, settings, told.append) == 3
+    assert run_all(attempts, out, settings, told.append) == 0
+    records = read_records(out)
+    assert records == told
+    assert len({record.key for record in records}) == len(records) == 6
+
+
+def test_a_planner_that_breaks_stops_the_run_but_keeps_the_records(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    attempts = [Attempt(load_suite(suite)[0], one) for one in (A, Scripted("c", "", packages=("no",)))]
+    broken = Attempt(attempts[0].task, Broken("d", GOOD))
+    with pytest.raises(ZeroDivisionError):
+        run_all([*attempts, broken], out, Settings(Limits(10, 1), validators=()), lambda _: None)
+    assert [record.planner for record in read_records(out)] == ["a", "c"]
+
+
+class Broken(Scripted):
+    def job(self, limits: Limits) -> Job:
+        raise ZeroDivisionError(limits)
+
+
+def test_plans_are_checked_again_only_by_those_who_have_not_seen_them(task: BenchmarkTask) -> None:
+    pytest.importorskip("up_fast_downward")
+    seen = Record(
+        "walks", "walks", task.name, "p", "c", Outcome.SOLVED, cost=2, checks={"pyperplan": "said"}, plan=GOOD
+    )
+    again = check_again(seen, task, ["pyperplan", "fast-downward"])
+    assert again.checks == {"pyperplan": "said", "fast-downward": "valid"}
+
+
+def test_plan_length() -> None:
+    assert plan_length("(a)\n (b x)\n\n; cost = 2\n; (c)\n") == 2
+
+
+def bench(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_line(suite: Path, tmp_path: Path) -> None:
+    pytest.importorskip("up_fast_downward")
+    out = tmp_path / "results.jsonl"
+    run = ("run", suite, "--planner", "pyperplan-bfs", "--planner", "pyperplan-gbf-hff", "--out", out)
+    bench(*run, "--check", "pyperplan", "--name", "p1*", "--name", "p2*")
+    records = read_records(out)
+    assert [(record.task, record.planner, record.outcome, dict(record.checks)) for record in records] == [
+        ("p1.pddl", "pyperplan-bfs", Outcome.OPTIMAL, {"pyperplan": "valid"}),
+        ("p1.pddl", "pyperplan-gbf-hff", Outcome.SOLVED, {"pyperplan": "valid"}),
+        ("p2.pddl", "pyperplan-bfs", Outcome.OPTIMAL, {"pyperplan": "valid"}),
+        ("p2.pddl", "pyperplan-gbf-hff", Outcome.SOLVED, {"pyperplan": "valid"}),
+    ]
+    assert "| **total** | 2 | **2** | **2** |" in bench("table", out)
+    assert "| **total** | 2 | **2** | **0** |" in bench("table", out, "--proved")
+    assert "Contradictions: 0" in bench("compare", out)
+    assert "left: pyperplan-gbf-hff" in bench("compare", out, out, "--left", "pyperplan-gbf-hff")
+    judged_file = tmp_path / "judged.jsonl"
+    table = bench("validate", suite, out, "--check", "fast-downward", "--out", judged_file)
+    assert "| pyperplan-bfs | fast-downward | 2 |" in table
+    assert read_records(out) == records
+    assert all(record.checks["fast-downward"] == "valid" for record in read_records(judged_file))
+
+
+def test_the_listings(suite: Path) -> None:
+    assert "| walks | 3 |  | STRIPS |" in bench("suites", suite)
+    listing = bench("planners")
+    assert "| fd-astar-lmcut | `fd:astar(lmcut())` |" in listing
+    assert "| unified-planning | axioms |" in listing
+
+
+def test_a_planner_that_is_not_installed_is_left_out(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.planners.missing", lambda one: "symk" if "symk" in one.label else None)
+    out = tmp_path / "results.jsonl"
+    arguments = ["run", suite, "--planner", "symk-bd", "--planner", "pyperplan-bfs", "--out", out, "--name", "p1*"]
+    result = CliRunner().invoke(app, [*map(str, arguments), "--check", "none"], catch_exceptions=False)
+    assert "symk-bd is left out: symk is not installed" in result.output
+    assert [(record.planner, dict(record.checks)) for record in read_records(out)] == [("pyperplan-bfs", {})]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "SUITE", "--planner", "symk-db"), "there is no planner 'symk-db'; did you mean 'symk-bd'?"),
+        (
+            ("run", "SUITE", "--planner", "symk-bd", "--check", "pyperplam"),
+            "there is no validator 'pyperplam'; did you",
+        ),
+        (("run", "SUITE/none", "--planner", "symk-bd"), "no planning tasks found"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments: tuple[str, ...], message: str, suite: Path) -> None:
+    given = [word.replace("SUITE", str(suite)) for word in arguments]
+    with pytest.raises(DocumentError, match=message.replace("?", r"\?")):
+        CliRunner().invoke(app, given, catch_exceptions=False)
+
+
+def test_ours_solves_a_task(task: BenchmarkTask) -> None:
+    pytest.importorskip("planner.solve", reason="the search is not there yet")
+    found = carry_out(Attempt(task, planner_of("ours-optimal")), Settings(Limits(20, 2)))
+    assert (found.outcome, found.cost, found.lower_bound) == (Outcome.OPTIMAL, 2, 2), found
+    assert found.checks == {"forethought": "valid"}
