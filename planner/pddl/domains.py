@@ -9,7 +9,7 @@ from planner.model import Action, DomainModel, Object
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
-from planner.pddl.text import read_text
+from planner.pddl.text import collector_paused, read_text
 from planner.pddl.trees import Source, quote
 from planner.pddl.typed import Types, read_types
 from planner.pddl.vocabulary import Vocabulary
@@ -25,6 +25,7 @@ def read_domain(path: str | os.PathLike[str]) -> DomainModel:
     return parse_domain(read_text(path), os.fspath(path))
 
 
+@collector_paused()
 def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
 

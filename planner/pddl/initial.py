@@ -77,7 +77,7 @@ class _Reader:
             self._words.atom(row, {})
 
     def _fits(self, column: tuple[str, ...], parameter: Variable) -> bool:
-        return set(column).issubset(self._words.extent(parameter))
+        return self._words.extent(parameter).issuperset(column)
 
     def _other(self, section: Tree, index: int) -> None:
         """Take an entry that is no atom of a declared predicate, or raise."""

@@ -14,7 +14,7 @@ from planner.pddl.domains import read_domain
 from planner.pddl.effects import TOTAL_COST
 from planner.pddl.initial import read_initial
 from planner.pddl.refused import unsupported
-from planner.pddl.text import read_text
+from planner.pddl.text import collector_paused, read_text
 from planner.pddl.trees import Source, nearest, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Vocabulary
@@ -34,6 +34,7 @@ def read_problem(path: str | os.PathLike[str], domain: DomainModel) -> Problem:
     return parse_problem(read_text(path), domain, os.fspath(path))
 
 
+@collector_paused()
 def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> Problem:
     """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 

@@ -124,10 +124,15 @@ class _NestingError(Exception):
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of `text`; a variable starts one, even where no space is before it, as in `(truck?t)`."""
+    """Return the words of `text`; a variable starts one, even where no space is before it, as in `(truck?t)`.
+
+    Equal words are one string: that saves memory, and the hashing and comparing of whoever works with them.
+    """
     if ";" in text:
         text = _COMMENT.sub("", text)
-    return text.replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
+    words = text.replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
+    one_of_each: dict[str, str] = {}
+    return list(map(one_of_each.setdefault, words, words))
 
 
 def _nest(words: list[str], current: Tree) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.errors import PddlError
@@ -56,10 +56,11 @@ class Vocabulary:
         table = TypeHierarchy(self.types.declared).objects_by_type(self.objects.values())
         self._extents = {kind: set(names) for kind, names in table.items()} | {ROOT_TYPE: set(self.objects)}
 
-    def extent(self, parameter: Variable) -> Collection[str]:
+    def extent(self, parameter: Variable) -> set[str]:
         """Return the names of the objects that `parameter` can stand for."""
-        extents = [self._extents.get(kind, set()) for kind in parameter.types]
-        return extents[0] if len(extents) == 1 else set().union(*extents)
+        empty: set[str] = set()
+        extents = [self._extents.get(kind, empty) for kind in parameter.types]
+        return extents[0] if len(extents) == 1 else empty.union(*extents)
 
     def atom(self, tree: Tree, scope: Scope) -> Atom:
         """Return the atom that `tree` is; raise unless its predicate, its number of arguments and they are known."""
