@@ -1,0 +1,171 @@
+"""Steps applied one after the other, as the semantics of declared actions says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.errors import UnsupportedError, did_you_mean
+from planner.model import TRUE, Action, Atom, Formula, Number, Problem
+from planner.plan import Step
+from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
+from planner.validate.costs import cost_of
+from planner.validate.effects import Changes, Effect, Staleness, changes
+from planner.validate.reasons import Inspector
+from planner.validate.state import State
+from planner.validate.strata import Axioms
+from planner.validate.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a step cannot be applied: it `misfits` the problem, or `condition` fails."""
+
+    misfit: str = ""
+    condition: Formula = TRUE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """An action made ready."""
+
+    action: Action
+    domains: Domains
+    requires: Condition
+    effects: tuple[Effect, ...]
+
+
+class Rules:
+    """What is the same in all states of a problem: objects, actions and axioms, made ready once.
+
+    Raises `InputError` where a derived predicate depends on its own negation, and `UnsupportedError` where facts are
+    declared unknown.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        if problem.unknown:
+            raise UnsupportedError("facts declared unknown", "state in `initial` which of them hold")
+        self.problem = problem
+        self.universe = Universe(problem)
+        self.compiler = Compiler(self.universe)
+        self.axioms = Axioms(problem, self.universe)
+        self.staleness = Staleness(problem.domain)
+        self.remembered = {pattern.predicate for action in problem.domain.actions.values() for pattern in action.after}
+        self._schemas: dict[str, Schema] = {}
+
+    def schema(self, name: str) -> Schema:
+        """Return the action `name` made ready."""
+        if name not in self._schemas:
+            action = self.problem.domain.actions[name]
+            self._schemas[name] = Schema(
+                action,
+                self.universe.domains(action.parameters),
+                self.compiler.compile(action.requires),
+                tuple([Effect.of(when, self.universe, self.compiler) for when in action.effects]),
+            )
+        return self._schemas[name]
+
+    def misfit(self, step: Step) -> str:
+        """Return what is wrong with `step` in any state; nothing where it is an instance of an action."""
+        action = self.problem.domain.actions.get(step.action)
+        if action is None:
+            hint = did_you_mean(step.action, self.problem.domain.actions)
+            return f"no action is called '{step.action}'" + (f"; {hint}" if hint else "")
+        if len(step.arguments) != len(action.parameters):
+            return f"{action.signature} takes {len(action.parameters)} arguments, not {len(step.arguments)}"
+        if action.creates:
+            return "it creates objects, which cannot be checked before they exist"
+        for parameter, argument in zip(action.parameters, step.arguments, strict=True):
+            if argument not in self.universe:
+                hint = did_you_mean(argument, self.universe)
+                return f"no object is called '{argument}'" + (f"; {hint}" if hint else "")
+            if argument not in self.universe.of_types(parameter.types):
+                wanted, found = " or ".join(parameter.types), " or ".join(self.universe.types_of(argument))
+                return f"its argument '{argument}' is of type {found}, but {parameter.name} wants {wanted}"
+        return ""
+
+
+class Simulation:
+    """A state that steps are applied to, beginning with the initial state of the problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.rules = Rules(problem)
+        self.world = World(State(problem.initial), self.rules.axioms)
+        self.history = State()
+
+    def copy(self) -> Simulation:
+        """Return a simulation of its own in the same state."""
+        twin = Simulation.__new__(Simulation)
+        twin.rules, twin.world, twin.history = self.rules, self.world.copy(), self.history.copy()
+        return twin
+
+    @property
+    def problem(self) -> Problem:
+        """The problem that is simulated."""
+        return self.rules.problem
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that hold now, derived ones left out; takes time in proportion to their number."""
+        return frozenset(self.world.state)
+
+    @property
+    def inspector(self) -> Inspector:
+        """What takes failing formulas apart in the present state."""
+        return Inspector(self.world, self.rules.universe, self.rules.compiler)
+
+    def holds(self, formula: Formula) -> bool:
+        """Return whether the ground `formula` holds now, derived facts included."""
+        return self.world.solver.holds(self.rules.compiler.compile(formula), {})
+
+    def objection(self, step: Step) -> Objection | None:
+        """Return why `step` cannot be applied now; None where it can."""
+        misfit = self.rules.misfit(step)
+        if misfit:
+            return Objection(misfit)
+        schema = self.rules.schema(step.action)
+        binding = bound(schema.action, step)
+        missing = self._missing(schema.action, binding)
+        if missing is not None:
+            return Objection(f"it comes after {missing}, which has not run before it")
+        if self.world.solver.holds(schema.requires, binding):
+            return None
+        return Objection(condition=self.inspector.smallest_failure(schema.action.requires, binding))
+
+    def changes(self, step: Step) -> Changes:
+        """Return what `step`, an applicable one, would change now."""
+        schema = self.rules.schema(step.action)
+        return changes(self.world, schema.effects, self.rules.staleness, bound(schema.action, step))
+
+    def apply(self, step: Step) -> Changes:
+        """Apply `step`, an applicable one, and return what it changed."""
+        result = self.changes(step)
+        self.world.update(result.removed, result.added)
+        if step.action in self.rules.remembered:
+            self.history.update((), [Atom(step.action, step.arguments)])
+        return result
+
+    def cost(self, step: Step) -> Number:
+        """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none."""
+        action = self.problem.domain.actions[step.action]
+        return cost_of(self.problem, action, bound(action, step))
+
+    def applicable(self) -> Iterator[Step]:
+        """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""
+        for name in self.problem.domain.actions:
+            schema = self.rules.schema(name)
+            found = self.world.solver.solutions([schema.requires], schema.domains, {})
+            for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
+                step = Step(name, arguments)
+                if self._missing(schema.action, bound(schema.action, step)) is None:
+                    yield Step(name, arguments, self.cost(step))
+
+    def _missing(self, action: Action, binding: Binding) -> Atom | None:
+        """Return the first pattern of `after` that no step so far matches."""
+        needed = (pattern.substitute(binding) for pattern in action.after)
+        return next((pattern for pattern in needed if not self.history.matching(pattern)), None)
+
+
+def bound(action: Action, step: Step) -> Binding:
+    """Return what each parameter of `action` stands for in `step`."""
+    return {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}

@@ -1,0 +1,43 @@
+"""What the checker says about a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from planner.model import Formula, Number
+from planner.plan import json_number
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a plan is valid and, if not, where and why it fails.
+
+    `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
+    the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
+    that does not hold. `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words.
+    """
+
+    valid: bool
+    cost: Number
+    reason: str = ""
+    failing_step: int | None = None
+    condition: Formula | None = None
+    unmet: tuple[Formula, ...] = ()
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Verdict is neither true nor false; ask verdict.valid")
+
+    def __str__(self) -> str:
+        return f"valid, cost {self.cost}" if self.valid else f"invalid: {self.reason}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON-ready data, formulas as text."""
+        return {
+            "valid": self.valid,
+            "cost": json_number(self.cost),
+            "reason": self.reason,
+            "failing_step": self.failing_step,
+            "condition": None if self.condition is None else str(self.condition),
+            "unmet": [str(part) for part in self.unmet],
+        }
