@@ -1,0 +1,128 @@
+"""Lint of single actions: what can be seen without objects and without the other actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.check.findings import Finding, Level
+from planner.check.usage import plain_atoms
+from planner.model import Action, And, Atom, CostFunction, DomainModel, Equals, Formula, Not, When, is_variable
+from planner.model.actions import added, deleted
+from planner.model.atoms import terms_of
+from planner.model.formulas import free_variables
+from planner.normalise.conditions import Conjunction, disjuncts
+
+
+def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Yield what is odd about `action` on its own."""
+    yield from _unused_parameters(action)
+    yield from _contradictions(action)
+    yield from _effects(action)
+    yield from _known_effects(action, domain)
+
+
+def _unused_parameters(action: Action) -> Iterator[Finding]:
+    if any(isinstance(term, CostFunction) for term in action.cost):
+        return
+    used = _terms(action)
+    for parameter in action.parameters:
+        if parameter.name not in used:
+            yield Finding(
+                Level.WARNING,
+                "unused-parameter",
+                f"action {action.name}",
+                f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost",
+                "it only multiplies the ground actions: leave it out",
+            )
+
+
+def _terms(action: Action) -> set[str]:
+    """Return every term that the action's conditions, effects, cost, order and data mention."""
+    effects = [*action.effects, *(When(provides=outcome.provides) for outcome in action.outcomes)]
+    atoms = [
+        *(atom for effect in effects for atom in (*added(effect.provides), *deleted(effect.provides))),
+        *(atom for effect in effects for atom in effect.modifies),
+        *(atom for outcome in action.outcomes for atom in outcome.modifies),
+        *(term for term in action.cost if isinstance(term, Atom)),
+        *action.after,
+        *(parameter.source.fact for parameter in action.data if parameter.source is not None),
+    ]
+    conditions = [action.requires, *(effect.requires for effect in effects)]
+    return terms_of(atoms) | {name for condition in conditions for name in free_variables(condition)}
+
+
+def _contradictions(action: Action) -> Iterator[Finding]:
+    place = f"action {action.name}"
+    clash = contradiction(action.requires)
+    if clash is not None:
+        message = f"it can never apply: what it requires contradicts itself ({clash})"
+        yield Finding(Level.ERROR, "contradicting-requires", place, message)
+        return
+    for effect in action.when:
+        clash = contradiction(And((action.requires, effect.requires)))
+        if clash is not None:
+            message = f"an effect under the condition '{effect.requires}' never happens ({clash})"
+            yield Finding(Level.WARNING, "contradicting-when", place, message)
+
+
+def contradiction(condition: Formula) -> str | None:
+    """Return why no state satisfies `condition`, as far as that can be seen from its text; None when one may."""
+    clashes = [_clash(conjunction) for conjunction in disjuncts(condition)]
+    return None if None in clashes else clashes[0] if clashes else "it is false"
+
+
+def _clash(conjunction: Conjunction) -> str | None:
+    same = _representatives(conjunction.equal)
+    binding = {term: _find(same, term) for term in same}
+    for equality in conjunction.equal:
+        left, right = _find(same, equality.left), _find(same, equality.right)
+        if left != right:
+            return f"{left} and {right} are different objects"
+    for unequal in conjunction.unequal:
+        if _find(same, unequal.left) == _find(same, unequal.right):
+            return f"{Not(unequal)} cannot hold"
+    held = {atom.substitute(binding) for atom in conjunction.atoms}
+    for atom in conjunction.negated:
+        if atom.substitute(binding) in held:
+            return f"both {atom} and not {atom}"
+    return None
+
+
+def _representatives(equalities: tuple[Equals, ...]) -> dict[str, str]:
+    """Return, for each term that is equated, the next on the way to the one that stands for it: objects win."""
+    parents: dict[str, str] = {}
+    for equality in equalities:
+        left, right = _find(parents, equality.left), _find(parents, equality.right)
+        if left != right and is_variable(left):
+            parents[left] = right
+        elif left != right and is_variable(right):
+            parents[right] = left
+    return parents
+
+
+def _find(parents: dict[str, str], term: str) -> str:
+    while term in parents:
+        term = parents[term]
+    return term
+
+
+def _effects(action: Action) -> Iterator[Finding]:
+    place = f"action {action.name}"
+    if not action.effects and not action.outcomes:
+        yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
+    for effect in action.effects:
+        for atom in sorted(set(added(effect.provides)) & set(deleted(effect.provides)), key=str):
+            message = f"it provides both {atom} and not {atom}: adding wins, so the latter does nothing"
+            yield Finding(Level.WARNING, "provides-and-ends", place, message)
+
+
+def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
+    """Report effects that only repeat what the action requires, unless something in it would end that."""
+    required = set(plain_atoms(action.requires))
+    written = {pattern.predicate for pattern in action.modifies} | {atom.predicate for atom in deleted(action.provides)}
+    for atom in dict.fromkeys(added(action.provides)):
+        predicate = domain.predicates.get(atom.predicate)
+        ends = atom.predicate in written or (predicate is not None and predicate.stale_with)
+        if atom in required and not ends:
+            message = f"it provides {atom}, which it also requires: that changes nothing"
+            yield Finding(Level.NOTE, "known-effect", f"action {action.name}", message)

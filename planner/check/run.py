@@ -1,0 +1,42 @@
+"""All of lint, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from planner.budget import Budget
+from planner.check.actions import check_action
+from planner.check.findings import Finding, Level
+from planner.check.reach import check_reach
+from planner.check.single import check_single_values
+from planner.check.usage import usage
+from planner.check.vocabulary import check_predicates, check_types
+from planner.model import DomainModel, Problem
+
+
+def check_domain(domain: DomainModel) -> list[Finding]:
+    """Return what can be said about `domain` without objects, the worst first."""
+    return _sorted([*_single_actions(domain), *check_predicates(domain, usage(domain), None), *check_types(domain)])
+
+
+def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
+    """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
+    domain, budget = problem.domain, budget or Budget()
+    return _sorted(
+        [
+            *_single_actions(domain),
+            *check_predicates(domain, usage(domain), problem),
+            *check_types(domain),
+            *check_reach(problem, budget),
+            *check_single_values(problem, budget),
+        ]
+    )
+
+
+def _single_actions(domain: DomainModel) -> Iterable[Finding]:
+    return (finding for action in domain.actions.values() for finding in check_action(action, domain))
+
+
+def _sorted(findings: list[Finding]) -> list[Finding]:
+    order = list(Level)
+    return sorted(findings, key=lambda finding: order.index(finding.level))
