@@ -68,8 +68,8 @@ DOMAINS = {
     "unused parameter": (
         domain(replace(MOVE, parameters=(*MOVE.parameters, Variable("?c", ("room",))))),
         (
-            "warning: action move: the parameter 'c' is used in no condition, effect or cost; it only multiplies the ground"
-            " actions: leave it out [unused-parameter]"
+            "warning: action move: the parameter 'c' is used in no condition, effect or cost; it only multiplies the"
+            " ground actions: leave it out [unused-parameter]"
         ),
     ),
     "requires an atom and its negation": (
@@ -103,15 +103,15 @@ DOMAINS = {
     "a condition that never holds": (
         domain(replace(MOVE, when=(When(Not(Atom("door", ("?a", "?b"))), (Not(Atom("at", ("?r", "?a"))),)),))),
         (
-            "warning: action move: an effect under the condition 'not door(?a, ?b)' never happens (both door(?a, ?b) and"
-            " not door(?a, ?b)) [contradicting-when]"
+            "warning: action move: an effect under the condition 'not door(?a, ?b)' never happens (both door(?a, ?b)"
+            " and not door(?a, ?b)) [contradicting-when]"
         ),
     ),
     "provides and ends": (
         domain(replace(MOVE, provides=(*MOVE.provides, Not(Atom("at", ("?r", "?b")))))),
         (
-            "warning: action move: it provides both at(?r, ?b) and not at(?r, ?b): adding wins, so the latter does nothing"
-            " [provides-and-ends]"
+            "warning: action move: it provides both at(?r, ?b) and not at(?r, ?b): adding wins, so the latter does"
+            " nothing [provides-and-ends]"
         ),
     ),
     "no effect": (
@@ -129,8 +129,8 @@ DOMAINS = {
     "provided, never required": (
         domain(replace(MOVE, provides=(*MOVE.provides, Atom("moved", ()))), more=(Predicate("moved"),)),
         (
-            "note: predicate moved: nothing requires it, though action move provides it; it may be a goal of some problem"
-            " [never-required]"
+            "note: predicate moved: nothing requires it, though action move provides it; it may be a goal of some"
+            " problem [never-required]"
         ),
     ),
     "required under a name that looks misspelt": (
@@ -166,8 +166,8 @@ PROBLEMS = {
     "nothing provides a predicate": (
         problem(domain(MOVE, ENTER, more=(Predicate("open", (A,)), Predicate("entered")))),
         (
-            "warning: predicate open: neither an action nor the initial state provides it, so action enter can never apply"
-            " [never-provided]"
+            "warning: predicate open: neither an action nor the initial state provides it, so action enter can never"
+            " apply [never-provided]"
         ),
     ),
     "no fact of an object": (
@@ -191,8 +191,8 @@ PROBLEMS = {
     "no objects for all conditions at once": (
         problem(domain(MOVE, replace(MOVE, name="turn", requires=And((MOVE.requires, Atom("door", ("?b", "?a"))))))),
         (
-            "warning: action turn: it can never apply: no objects satisfy all of what it requires, neither initially nor"
-            " after any action [never-applies]"
+            "warning: action turn: it can never apply: no objects satisfy all of what it requires, neither initially"
+            " nor after any action [never-applies]"
         ),
     ),
     "a goal out of reach": (
@@ -206,15 +206,15 @@ PROBLEMS = {
     "several values after an action": (
         problem(domain(MOVE, Action("appear", (R, A), TRUE, (Atom("at", ("?r", "?a")),)))),
         (
-            "warning: action move: it modifies at(?r, _), but that such an item has one value at a time cannot be proved;"
-            " provided without ending the old value by appear [several-values]"
+            "warning: action move: it modifies at(?r, _), but that such an item has one value at a time cannot be"
+            " proved; provided without ending the old value by appear [several-values]"
         ),
     ),
     "several values initially": (
         problem(domain(MOVE), initial=(Atom("at", ("r", "lab")),)),
         (
-            "warning: action move: it modifies at(?r, _), but that such an item has one value at a time cannot be proved;"
-            " look at the initial state [several-values]"
+            "warning: action move: it modifies at(?r, _), but that such an item has one value at a time cannot be"
+            " proved; look at the initial state [several-values]"
         ),
     ),
 }
