@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from planner.grounding.joins import Relation, Source, Filters, compile_join, never_tick, projector
+from planner.grounding.joins import Filters, Relation, Source, compile_join, never_tick, projector
 from planner.model import Atom, Equals, is_variable
 
 NAMES = ["a", "b", "c", "d"]
