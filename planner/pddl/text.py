@@ -12,6 +12,7 @@ from typing import Final
 
 from planner.errors import InputError, Location, PddlError, did_you_mean
 
+
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
     """Keep the garbage collector still while a file is read.
