@@ -115,10 +115,13 @@ def symk(label: str, options: str) -> Downward:
 
 
 def last_plan(folder: Path) -> str | None:
-    """Return the best plan in `folder`: anytime configurations number theirs from `plan.1` on, each cheaper."""
+    """Return the best plan in `folder`: anytime configurations number theirs from `plan.1` on, each cheaper.
+
+    A plan whose last line, the cost, is missing was cut off by a limit, and is none.
+    """
     numbered = sorted(folder.glob(f"{PLAN_FILE}.*"), key=lambda path: int(path.suffix.lstrip(".")))
-    plans = [*numbered, *folder.glob(PLAN_FILE)]
-    return plans[-1].read_text(encoding="utf-8") if plans else None
+    texts = [path.read_text(encoding="utf-8") for path in (*numbered, *folder.glob(PLAN_FILE))]
+    return next((text for text in reversed(texts) if stated_cost(text) is not None), None)
 
 
 def lower_bound(log: str) -> float | None:

@@ -13,10 +13,13 @@ HARMLESS = frozenset({"UNDEFINED_INITIAL_NUMERIC"})
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     """Return what unified-planning says; what its reader or its validator refuses is unsupported."""
     from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus  # noqa: PLC0415 - heavy
+    from unified_planning.environment import Environment  # noqa: PLC0415 - loaded only where it judges
     from unified_planning.exceptions import UPException  # noqa: PLC0415 - heavy
     from unified_planning.io import PDDLReader  # noqa: PLC0415 - heavy
 
-    reader = PDDLReader()
+    environment = Environment()
+    environment.error_used_name = False  # PDDL lets a predicate and an action share a name
+    reader = PDDLReader(environment)
     try:
         problem = reader.parse_problem(str(domain_path), str(problem_path))
     except (UPException, NotImplementedError, SyntaxError) as error:
@@ -25,7 +28,7 @@ def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
         steps = reader.parse_plan_string(problem, plan.lower())
     except (UPException, AssertionError) as error:  # it asserts the number of arguments
         return Verdict(f"invalid: {error or 'a step has the wrong number of arguments'}")
-    validator = SequentialPlanValidator()
+    validator = SequentialPlanValidator(environment=environment)
     lacking = problem.kind.features - validator.supported_kind().features - HARMLESS
     if lacking:
         return Verdict(f"unsupported: {', '.join(sorted(lacking))}")

@@ -132,11 +132,18 @@ def test_an_unfinished_proof_leaves_its_bound(tmp_path: Path) -> None:
     assert Downward("symk", "sym_bd()").read(ended(23, log), tmp_path, NO_FEATURES).lower_bound == 7
 
 
-def test_the_last_of_numbered_plans_is_taken(tmp_path: Path) -> None:
+def test_the_last_complete_one_of_numbered_plans_is_taken(tmp_path: Path) -> None:
     for number in (1, 2, 10):
         (tmp_path / f"plan.{number}").write_text(f"(a{number})\n; cost = {20 - number} (unit cost)\n")
+    (tmp_path / "plan.11").write_text("(a11)\n")
     answer = Downward("lama", "alias=lama").read(ended(2), tmp_path, NO_FEATURES)
     assert (answer.outcome, answer.cost) == (Outcome.SOLVED, 10)
+
+
+def test_a_plan_that_was_cut_off_is_none(tmp_path: Path) -> None:
+    (tmp_path / "plan").write_text("(a)\n(b)\n")
+    answer = Downward("lama", "alias=lama-first").read(ended(23), tmp_path, NO_FEATURES)
+    assert (answer.outcome, answer.plan) == (Outcome.TIME, None)
 
 
 def test_how_the_driver_is_called() -> None:
