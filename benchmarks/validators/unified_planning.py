@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.planners.base import number
 from benchmarks.validators import VALID, Verdict
 
 HARMLESS = frozenset({"UNDEFINED_INITIAL_NUMERIC"})
@@ -12,14 +15,30 @@ HARMLESS = frozenset({"UNDEFINED_INITIAL_NUMERIC"})
 
 def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
     """Return what unified-planning says; what its reader or its validator refuses is unsupported."""
-    from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus  # noqa: PLC0415 - heavy
-    from unified_planning.environment import Environment  # noqa: PLC0415 - loaded only where it judges
-    from unified_planning.exceptions import UPException  # noqa: PLC0415 - heavy
-    from unified_planning.io import PDDLReader  # noqa: PLC0415 - heavy
+    with names_shared():
+        return _check(domain_path, problem_path, plan)
 
-    environment = Environment()
-    environment.error_used_name = False  # PDDL lets a predicate and an action share a name
-    reader = PDDLReader(environment)
+
+@contextmanager
+def names_shared() -> Iterator[None]:
+    """Let a predicate and an action have one name, as PDDL does; the reader knows no environment but the global one."""
+    from unified_planning.environment import get_environment  # noqa: PLC0415 - loaded only where it judges
+
+    environment = get_environment()
+    before = environment.error_used_name
+    environment.error_used_name = False
+    try:
+        yield
+    finally:
+        environment.error_used_name = before
+
+
+def _check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
+    from unified_planning.engines import SequentialPlanValidator, ValidationResultStatus  # noqa: PLC0415 - as above
+    from unified_planning.exceptions import UPException  # noqa: PLC0415 - as above
+    from unified_planning.io import PDDLReader  # noqa: PLC0415 - as above
+
+    reader = PDDLReader()
     try:
         problem = reader.parse_problem(str(domain_path), str(problem_path))
     except (UPException, NotImplementedError, SyntaxError) as error:
@@ -28,12 +47,13 @@ def check(domain_path: Path, problem_path: Path, plan: str) -> Verdict:
         steps = reader.parse_plan_string(problem, plan.lower())
     except (UPException, AssertionError) as error:  # it asserts the number of arguments
         return Verdict(f"invalid: {error or 'a step has the wrong number of arguments'}")
-    validator = SequentialPlanValidator(environment=environment)
+    validator = SequentialPlanValidator()
     lacking = problem.kind.features - validator.supported_kind().features - HARMLESS
     if lacking:
         return Verdict(f"unsupported: {', '.join(sorted(lacking))}")
     validator.skip_checks = True
     result = validator.validate(problem, steps)
     if result.status is ValidationResultStatus.VALID:
-        return Verdict(VALID)
+        costs = list((result.metric_evaluations or {}).values())  # one of the metric, none where steps count
+        return Verdict(VALID, number(str(float(costs[0] if costs else len(steps.actions)))))
     return Verdict(f"invalid: {result.reason}, step {result.inapplicable_action}")
