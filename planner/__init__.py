@@ -1,1 +1,146 @@
-"""Forethought's planner: declarations in, validated plans out."""
+"""Forethought's planner: declarations in, validated plans out.
+
+Everything public is here: `from planner import Domain, Entity, solve`. Names are imported when they are first used,
+so that `import planner` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planner.budget import Budget
+    from planner.check import Finding, check_domain, check_problem
+    from planner.declare import FIXED, Domain, Entity, From, Outcome, PredicateRef, When, resolve_action
+    from planner.errors import (
+        DeclarationError,
+        DocumentError,
+        EngineError,
+        ForethoughtError,
+        InputError,
+        Location,
+        NoPlan,
+        PddlError,
+        PlanError,
+        UnsupportedError,
+    )
+    from planner.model import (
+        OPEN,
+        TRUE,
+        Action,
+        And,
+        Atom,
+        DataParameter,
+        DomainModel,
+        Equals,
+        Exists,
+        Forall,
+        Formula,
+        Goal,
+        Imply,
+        Metric,
+        Not,
+        Object,
+        Or,
+        Problem,
+        SoftGoal,
+        Variable,
+    )
+    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
+    from planner.validate import Verdict, simulate, validate
+
+__all__ = [
+    "FIXED",
+    "OPEN",
+    "TRUE",
+    "Action",
+    "And",
+    "Atom",
+    "Budget",
+    "DataParameter",
+    "DeclarationError",
+    "DocumentError",
+    "Domain",
+    "DomainModel",
+    "EngineError",
+    "Entity",
+    "Equals",
+    "Exists",
+    "Finding",
+    "Forall",
+    "ForethoughtError",
+    "Formula",
+    "From",
+    "Goal",
+    "Imply",
+    "InputError",
+    "Location",
+    "Metric",
+    "NoPlan",
+    "Not",
+    "Object",
+    "Or",
+    "Outcome",
+    "PddlError",
+    "Plan",
+    "PlanError",
+    "PredicateRef",
+    "Problem",
+    "Progress",
+    "Result",
+    "SoftGoal",
+    "Statistics",
+    "Status",
+    "Step",
+    "StoppedBy",
+    "UnsupportedError",
+    "Variable",
+    "Verdict",
+    "When",
+    "check_domain",
+    "check_problem",
+    "resolve_action",
+    "simulate",
+    "validate",
+]
+
+_MODULES = {
+    "budget": "Budget",
+    "check": "Finding check_domain check_problem",
+    "declare": "FIXED Domain Entity From Outcome PredicateRef When resolve_action",
+    "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan PddlError "
+    "PlanError UnsupportedError",
+    "model": "OPEN TRUE Action And Atom DataParameter DomainModel Equals Exists Forall Formula Goal Imply Metric Not "
+    "Object Or Problem SoftGoal Variable",
+    "plan": "Plan Progress Result Statistics Status Step StoppedBy",
+    "validate": "Verdict simulate validate",
+}
+"""Which module has which names."""
+_HOMES = {name: f"planner.{module}" for module, names in _MODULES.items() for name in names.split()}
+
+
+class _Package(ModuleType):
+    """This package. Where a function is named like its module (`validate`), the attribute is the function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _HOMES.get(name) == value.__name__:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'planner' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from planner.budget import Budget
+from planner.collector import collector_paused
 from planner.grounding.axioms import layers
 from planner.grounding.costs import common_resolution
 from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms, instantiate_goal
@@ -32,25 +31,13 @@ def ground(problem: Problem, budget: Budget) -> Task:
     A goal that no relaxed plan reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the
     budget is used up, `InputError` for costs without a value and axioms that are not stratified.
     """
-    with _no_cyclic_garbage():
+    with collector_paused():
         found = explore(problem, budget)
         if found.unreachable_goal is not None:
             return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
         keep_relevant(found.task, relevant_literals(found.task))
         budget.check()
         return _finish(found.task, found.atoms, budget)
-
-
-@contextmanager
-def _no_cyclic_garbage() -> Iterator[None]:
-    """Switch the cyclic collector off: grounding makes no cycles, and scanning its many objects costs a third more."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @dataclass(frozen=True, slots=True)

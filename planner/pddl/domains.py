@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from planner.collector import collector_paused
 from planner.model import Action, DomainModel, Object
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
-from planner.pddl.text import collector_paused, read_text
+from planner.pddl.text import read_text
 from planner.pddl.trees import Source, quote
 from planner.pddl.typed import Types, read_types
 from planner.pddl.vocabulary import Vocabulary

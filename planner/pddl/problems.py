@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from planner.collector import collector_paused
 from planner.model import DomainModel, Formula, Goal, Metric, Object, Problem
 from planner.pddl import refused
 from planner.pddl.conditions import check_length, read_condition, subtree
@@ -14,7 +15,7 @@ from planner.pddl.domains import read_domain
 from planner.pddl.effects import TOTAL_COST
 from planner.pddl.initial import read_initial
 from planner.pddl.refused import unsupported
-from planner.pddl.text import collector_paused, read_text
+from planner.pddl.text import read_text
 from planner.pddl.trees import Source, nearest, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Vocabulary

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
-import gc
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from planner.errors import InputError, Location, PddlError, did_you_mean
-
-
-@contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector still while a file is read.
-
-    Reading makes hundreds of thousands of lists and atoms, all of them kept and none in a cycle; walking them again and
-    again takes half of the time.
-    """
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
 
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 

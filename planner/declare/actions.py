@@ -1,0 +1,268 @@
+"""From what an author says about an action to the immutable `Action`, checked field by field."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from planner.declare.conditions import Conditions
+from planner.declare.marks import ActionFields, Outcome, When
+from planner.declare.numbers import check_distribution, decimal, number, resolution_of, risk
+from planner.declare.parameters import Parameters
+from planner.declare.places import Place
+from planner.declare.scope import Scope, Use
+from planner.declare.syntax import NotationError, is_name, parse_atom, shown
+from planner.declare.types import Types
+from planner.errors import did_you_mean
+from planner.model import (
+    TAGS,
+    Action,
+    Atom,
+    CostFunction,
+    CostTerm,
+    DataParameter,
+    Formula,
+    From,
+    Object,
+    Variable,
+)
+from planner.model import Outcome as ModelOutcome
+from planner.model import When as ModelWhen
+from planner.model.formulas import conjuncts
+
+_FIELDS = frozenset(ActionFields.__annotations__)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An action, and the patterns of its `after`, which name other actions."""
+
+    action: Action
+    place: Place
+    after: list[Use]
+
+
+class ActionBuilder:
+    """Builds one action; `exact` where names without `?` never mean parameters, as in finished models."""
+
+    def __init__(
+        self,
+        name: str,
+        parameters: Parameters,
+        types: Types,
+        constants: Mapping[str, Object],
+        place: Place,
+        *,
+        exact: bool,
+    ) -> None:
+        if not is_name(name):
+            raise place.error(f"{shown(name)} cannot name an action")
+        self._name = name
+        self._parameters = parameters
+        self._types = types
+        self._place = place
+        self._exact = exact
+        self._scope = Scope(
+            f"action {name!r}",
+            {variable.name: variable.types for variable in parameters.planning},
+            constants,
+            frozenset(parameter.name for parameter in parameters.data),
+        )
+        self.uses = self._scope.uses
+        self.function_uses: list[Use] = []
+        self._after: list[Use] = []
+
+    def build(self, fields: ActionFields, default_resolution: Decimal | None) -> Declared:
+        """Return the action that `fields` describe."""
+        place = self._place
+        for field in fields:
+            if field not in _FIELDS:
+                raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
+        creates = self._creates(fields.get("creates") or {})
+        if creates:
+            self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
+        outside = self._conditions(self._scope)
+        inside = self._conditions(self._scope.with_created())
+        requires = outside.formula(fields.get("requires"), place.within("requires"))
+        resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
+        duration = fields.get("duration")
+        action = Action(
+            name=self._name,
+            parameters=self._parameters.planning,
+            requires=requires,
+            provides=inside.literals(fields.get("provides"), place.within("provides")),
+            modifies=outside.patterns(fields.get("modifies"), place.within("modifies")),
+            when=self._when(fields.get("when")),
+            cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
+            after=self._after_patterns(fields.get("after")),
+            creates=creates,
+            data=self._data(requires),
+            duration=None if duration is None else decimal(duration, "the duration", place.within("duration")),
+            risk=risk(fields.get("risk", 0), place.within("risk")),
+            outcomes=self._outcomes(fields.get("outcomes"), inside),
+            tags=tags(fields.get("tags"), TAGS, place.within("tags")),
+            description=fields.get("description", ""),
+            similes=texts(fields.get("similes"), "similes", place.within("similes")),
+            examples=texts(fields.get("examples"), "examples", place.within("examples")),
+        )
+        return Declared(action, place, self._after)
+
+    def _conditions(self, scope: Scope) -> Conditions:
+        return Conditions(scope, self._types.parents, exact=self._exact)
+
+    def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
+        found = {}
+        for key, value in creates.items():
+            name, place = key.removeprefix("?"), self._place.within("creates", key)
+            if not is_name(name):
+                raise place.error(f"{shown(name)} cannot name a created object")
+            if f"?{name}" in self._scope.variables or name in self._scope.data:
+                raise place.error(f"{self._scope.owner} creates {name!r}, which is one of its parameters")
+            types = self._types.resolve(value, place)
+            if len(types) != 1:
+                raise place.error(f"a created object has one type, not {len(types)}")
+            found[f"?{name}"] = types[0]
+        return found
+
+    def _when(self, value: Any) -> tuple[ModelWhen, ...]:
+        place = self._place.within("when")
+        if value is None:
+            return ()
+        if isinstance(value, When | ModelWhen):
+            return (self._one_when(value, place),)
+        return tuple([self._one_when(item, place.within(index)) for index, item in enumerate(value)])
+
+    def _one_when(self, when: Any, place: Place) -> ModelWhen:
+        if not isinstance(when, When | ModelWhen):
+            raise place.error(f"{when!r} is no conditional effect", "write When(requires, provides, modifies)")
+        variables = self._variables(when.variables, place.within("variables"))
+        scope = self._scope.inside(variables) if variables else self._scope
+        outside, inside = self._conditions(scope), self._conditions(scope.with_created())
+        return ModelWhen(
+            outside.formula(when.requires, place.within("requires")),
+            inside.literals(when.provides, place.within("provides")),
+            outside.patterns(when.modifies, place.within("modifies")),
+            variables,
+        )
+
+    def _variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
+        items = value.items() if isinstance(value, Mapping) else [(each.name, each.types) for each in value]
+        found = []
+        for key, type_ in items:
+            name = key.removeprefix("?")
+            if not is_name(name):
+                raise place.within(key).error(f"{shown(name)} cannot name a variable")
+            if f"?{name}" in self._scope.variables:
+                raise place.within(key).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
+            found.append(Variable(f"?{name}", self._types.resolve(type_, place.within(key))))
+        return tuple(found)
+
+    def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
+        if type(value) is int and value >= 0 and resolution is None:
+            return (number(value, "the cost", place),)
+        if isinstance(value, list | tuple):
+            return tuple([self._cost_term(item, resolution, place.within(index)) for index, item in enumerate(value)])
+        return (self._cost_term(value, resolution, place),)
+
+    def _cost_term(self, value: Any, resolution: Decimal | None, place: Place) -> CostTerm:
+        match value:
+            case CostFunction():
+                return value
+            case Atom():
+                return self._function_term(value, place)
+            case str() if not value.strip()[:1].isdecimal():
+                try:
+                    return self._function_term(parse_atom(value), place)
+                except NotationError as mistake:
+                    raise place.error(f"the cost {mistake.problem}", mistake.hint) from None
+        if callable(value):
+            return CostFunction(self._cost_function(value, place), resolution)
+        return number(value, "the cost", place, resolution)
+
+    def _function_term(self, term: Atom, place: Place) -> Atom:
+        return replace(self._scope, uses=self.function_uses).atom(term, place, bare=not self._exact)
+
+    def _cost_function(self, function: Callable[..., Any], place: Place) -> Callable[..., Any]:
+        """Return `function` as one of all planning parameters; it may name those that it needs, in any order."""
+        try:
+            wanted = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):
+            return function
+        if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in wanted):
+            return function
+        mine = [variable.name.removeprefix("?") for variable in self._parameters.planning]
+        required = [each.name for each in wanted if each.name in mine or each.default is each.empty]
+        for name in required:
+            if name not in mine:
+                near = did_you_mean(name, mine) or f"its parameters are {', '.join(mine) or 'none'}"
+                raise place.error(
+                    f"the cost function takes {name!r}, which is no parameter of {self._scope.owner}", near
+                )
+        if required == mine:
+            return function
+        positions = [mine.index(name) for name in required]
+        return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
+
+    def _after_patterns(self, value: Any) -> tuple[Atom, ...]:
+        conditions = self._conditions(replace(self._scope, uses=self._after))
+        return conditions.patterns(value, self._place.within("after"))
+
+    def _data(self, requires: Formula) -> tuple[DataParameter, ...]:
+        return tuple([self._with_source(parameter, requires) for parameter in self._parameters.data])
+
+    def _with_source(self, parameter: DataParameter, requires: Formula) -> DataParameter:
+        source = (self._parameters.sources or {}).get(parameter.name)
+        if source is None:
+            return parameter
+        place = self._place.within("parameters", parameter.name, "from")
+        facts = self._conditions(self._scope).patterns(source.fact, place)
+        if len(facts) != 1 or facts[0] not in conjuncts(requires):
+            wanted = ", ".join(map(str, facts))
+            raise place.error(
+                f"data parameter {parameter.name!r} comes from {wanted}, which {self._scope.owner} does not require",
+                "add it to requires: the step that provides it is where the data come from",
+            )
+        return replace(parameter, source=From(facts[0], source.path))
+
+    def _outcomes(self, value: Any, inside: Conditions) -> tuple[ModelOutcome, ...]:
+        place = self._place.within("outcomes")
+        found = []
+        for index, item in enumerate(value or ()):
+            if not isinstance(item, Outcome | ModelOutcome):
+                raise place.within(index).error(f"{item!r} is no outcome", "write Outcome(probability, provides=…)")
+            here = place.within(index)
+            probability = decimal(item.probability, "the probability of an outcome", here.within("probability"))
+            found.append(
+                ModelOutcome(
+                    probability,
+                    inside.literals(item.provides, here.within("provides")),
+                    inside.patterns(item.modifies, here.within("modifies")),
+                    item.name,
+                )
+            )
+        check_distribution([outcome.probability for outcome in found], place)
+        return tuple(found)
+
+
+def tags(value: str | Iterable[str] | None, known: Iterable[str], place: Place) -> frozenset[str]:
+    """Return `value` as a set of known tags."""
+    found = texts(value, "tags", place)
+    for tag in found:
+        if tag not in known:
+            near = did_you_mean(tag, known) or f"the tags are {', '.join(sorted(known))}"
+            raise place.error(f"unknown tag {tag!r}", near)
+    return frozenset(found)
+
+
+def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    if value is None:
+        return ()
+    found = (value,) if isinstance(value, str) else tuple(value)
+    for item in found:
+        if not isinstance(item, str):
+            raise place.error(f"{what} are texts, not {item!r}")
+    return found

@@ -1,0 +1,149 @@
+"""Checks that need the whole domain: what is written, what goes stale with what, which definitions rest on which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+from planner.declare.places import Place
+from planner.declare.scope import Use
+from planner.declare.types import Types
+from planner.declare.words import either
+from planner.errors import did_you_mean
+from planner.model import (
+    OPEN,
+    Action,
+    And,
+    Atom,
+    Axiom,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Not,
+    Or,
+    Outcome,
+    Predicate,
+    When,
+)
+
+
+def check_derived(
+    derived: Mapping[str, Place],
+    actions: Iterable[Action],
+    predicates: Mapping[str, Predicate],
+    places: tuple[Mapping[str, Place], Mapping[str, Place]],
+) -> None:
+    """Raise an error where a derived predicate is written by an action, goes stale, or makes others stale."""
+    if not derived:
+        return
+    action_places, predicate_places = places
+    for action in actions:
+        for atom in written(action):
+            if atom.predicate in derived:
+                raise action_places[action.name].error(
+                    f"action {action.name!r} writes {atom}, but {atom.predicate!r} is derived, "
+                    f"at {derived[atom.predicate].location}",
+                    "write what it is derived from",
+                )
+    for predicate in predicates.values():
+        for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):
+            if predicate.stale_with and name in derived:
+                raise predicate_places[predicate.name].error(
+                    f"{predicate.name!r} is stale with {predicate.stale_with[0]}, but {name!r} is derived, "
+                    f"at {derived[name].location}",
+                    "what is derived is neither written nor stale",
+                )
+
+
+def written(action: Action) -> Iterator[Atom]:
+    """Yield every atom and pattern that `action` may write."""
+    effects: list[When | Outcome] = [*action.effects, *action.outcomes]
+    for effect in effects:
+        yield from effect.modifies
+        for literal in effect.provides:
+            part = literal.part if isinstance(literal, Not) else literal
+            if isinstance(part, Atom):
+                yield part
+
+
+def check_stale_cycles(predicates: Mapping[str, Predicate], places: Mapping[str, Place]) -> None:
+    """Raise an error where a predicate goes stale with itself, directly or through others."""
+    edges = {
+        name: [pattern.predicate for pattern in predicate.stale_with]
+        for name, predicate in predicates.items()
+        if predicate.stale_with
+    }
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        names = error.args[1][:0:-1]
+        first = min(range(len(names)), key=lambda at: list(edges).index(names[at]))
+        cycle = [*names[first:], *names[: first + 1]]
+        raise places[cycle[0]].error(f"stale_with runs in a circle: {' → '.join(cycle)}") from None
+
+
+def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> None:
+    """Raise an error where a derived predicate rests on its own negation."""
+    derived = {axiom.predicate for axiom in axioms}
+    edges: dict[str, list[str]] = {}
+    negative: set[tuple[str, str]] = set()
+    for axiom in axioms:
+        for name, positive in polarities(axiom.condition):
+            if name in derived:
+                edges.setdefault(axiom.predicate, []).append(name)
+                if not positive:
+                    negative.add((axiom.predicate, name))
+    if not negative:
+        return
+    import networkx as nx  # noqa: PLC0415 - slow to import, and few domains define by negation
+
+    for inside in nx.strongly_connected_components(nx.DiGraph(edges)):
+        for head, body in sorted(negative):
+            if head in inside and body in inside:
+                raise places[head].error(
+                    f"derived predicate {head!r} rests on its own negation, through {body!r}",
+                    "a definition may use 'not' only on what is defined without it",
+                )
+
+
+def polarities(formula: Formula) -> Iterator[tuple[str, bool]]:
+    """Yield each predicate in `formula`, and whether it stands under an even number of negations."""
+    stack = [(formula, True)]
+    while stack:
+        part, positive = stack.pop()
+        match part:
+            case Atom(predicate):
+                yield predicate, positive
+            case Not(inner):
+                stack.append((inner, not positive))
+            case And(parts) | Or(parts):
+                stack.extend((each, positive) for each in parts)
+            case Imply(premise, conclusion):
+                stack.extend([(premise, not positive), (conclusion, positive)])
+            case Forall(_, inner) | Exists(_, inner):
+                stack.append((inner, positive))
+
+
+def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types) -> None:
+    """Raise an error where a pattern of `after` fits no declared action."""
+    for use in uses:
+        action = actions.get(use.atom.predicate)
+        if action is None:
+            near = did_you_mean(use.atom.predicate, actions)
+            raise use.place.error(f"after names the unknown action {use.atom.predicate!r}", near)
+        if not use.atom.args:
+            continue
+        if len(use.atom.args) != len(action.parameters):
+            raise use.place.error(f"after says {use.atom}, but the action is {action.signature}", "'_' leaves one open")
+        for given, parameter in zip(use.types, action.parameters, strict=True):
+            if given is not None and not types.overlap(given, parameter.types):
+                name = parameter.name.removeprefix("?")
+                raise use.place.error(
+                    f"after says {use.atom}, but parameter {name!r} of {action.signature} is {either(parameter.types)}"
+                )
+
+
+def opened(pattern: Atom, actions: Mapping[str, Action]) -> Atom:
+    """Return a pattern of `after`: an action's name alone leaves all its arguments open."""
+    return pattern if pattern.args else Atom(pattern.predicate, (OPEN,) * len(actions[pattern.predicate].parameters))

@@ -1,0 +1,145 @@
+"""From what authors write (texts, atoms, formulas, lists of these) to resolved formulas, literals and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from planner.declare.places import Place
+from planner.declare.refs import PredicateRef
+from planner.declare.scope import Scope
+from planner.declare.syntax import NotationError, is_name, parse_literal, shown
+from planner.errors import PddlError, did_you_mean
+from planner.model import (
+    ROOT_TYPE,
+    TRUE,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Imply,
+    Literal,
+    Not,
+    Or,
+    Variable,
+)
+from planner.model.formulas import conjunction, conjuncts
+
+DEEPEST: Final = 90
+"""How deep a formula may nest; PDDL text has a similar bound."""
+_SINGLE: Final = str | PredicateRef | Formula
+
+
+class Conditions:
+    """Reads the conditions of one declaration, whose names `scope` gives."""
+
+    def __init__(self, scope: Scope, known_types: Iterable[str], *, exact: bool = False) -> None:
+        self.scope = scope
+        self._known_types = known_types
+        self._bare = not exact
+
+    def formula(self, value: Any, place: Place) -> Formula:
+        """Return the conjunction of what `value` says; `TRUE` for nothing."""
+        parts = [self._resolved(item, item_place, self.scope) for item, item_place in _items(value, place)]
+        return conjunction(parts) if parts else TRUE
+
+    def literals(self, value: Any, place: Place) -> tuple[Literal, ...]:
+        """Return atoms and negated atoms; an error for anything else."""
+        found: list[Literal] = []
+        for item, item_place in _items(value, place):
+            for part in conjuncts(self._resolved(item, item_place, self.scope)):
+                if not (isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom))):
+                    raise item_place.error(
+                        f"an effect is an atom or a negated atom, not {part}", "When(…) gives conditional effects"
+                    )
+                found.append(part)
+        return tuple(found)
+
+    def patterns(self, value: Any, place: Place, *, record: bool = True) -> tuple[Atom, ...]:
+        """Return atoms whose arguments may be open; an error for anything else."""
+        found = []
+        for item, item_place in _items(value, place):
+            formula, bare = _read(item, item_place)
+            if not isinstance(formula, Atom):
+                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {formula}")
+            bare = bare and self._bare
+            found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
+        return tuple(found)
+
+    def _resolved(self, item: Any, place: Place, scope: Scope) -> Formula:
+        formula, bare = _read(item, place)
+        return self._resolve(formula, place, scope, bare and self._bare, 0)
+
+    def _resolve(self, formula: Formula, place: Place, scope: Scope, bare: bool, depth: int) -> Formula:  # noqa: FBT001 - passed on as it is at each level
+        if depth > DEEPEST:
+            raise place.error(f"a condition nests deeper than {DEEPEST} levels", "write the formula flatter")
+        match formula:
+            case Atom(predicate):
+                if not is_name(predicate):
+                    raise place.error(f"{shown(predicate)} in {formula} cannot name a predicate")
+                return scope.atom(formula, place, bare=bare)
+            case Equals(left, right):
+                return Equals(*[scope.term(term, formula, place, bare=bare) for term in (left, right)])
+            case Not(part):
+                return Not(self._resolve(part, place, scope, bare, depth + 1))
+            case And(parts) | Or(parts):
+                return type(formula)(tuple([self._resolve(part, place, scope, bare, depth + 1) for part in parts]))
+            case Imply(premise, conclusion):
+                return Imply(
+                    self._resolve(premise, place, scope, bare, depth + 1),
+                    self._resolve(conclusion, place, scope, bare, depth + 1),
+                )
+            case Forall(variables, part) | Exists(variables, part):
+                self._check_variables(variables, scope, place)
+                inner = scope.inside(variables)
+                return type(formula)(variables, self._resolve(part, place, inner, bare, depth + 1))
+        raise place.error(f"{formula!r} is no condition")
+
+    def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
+        for variable in variables:
+            if variable.name in scope.variables:
+                raise place.error(f"the variable {variable.name} hides another of {scope.owner}", "rename one of them")
+            for name in variable.types:
+                if name != ROOT_TYPE and name not in self._known_types:
+                    near = did_you_mean(name, self._known_types)
+                    raise place.error(f"the variable {variable.name} is of the unknown type {name!r}", near)
+
+
+def _items(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
+    """Yield the single conditions that `value` holds, each with its place."""
+    if value is None:
+        return
+    if isinstance(value, _SINGLE):
+        yield value, place
+    elif isinstance(value, Iterable):
+        for index, item in enumerate(value):
+            yield item, place.within(index)
+    else:
+        raise place.error(f"{value!r} is no condition", "write an atom as text, or a list of them")
+
+
+def _read(item: Any, place: Place) -> tuple[Formula, bool]:
+    """Return the formula of one item, unresolved, and whether bare names in it may mean parameters."""
+    if isinstance(item, str):
+        if item.lstrip().startswith("("):
+            return _pddl(item, place), False
+        try:
+            return parse_literal(item), True
+        except NotationError as mistake:
+            raise place.error(mistake.problem, mistake.hint) from None
+    if isinstance(item, Formula):
+        return item, True
+    if isinstance(item, PredicateRef):
+        raise place.error(f"'{item}' is a predicate, not an atom", f"call it: {item}(…)")
+    raise place.error(f"{item!r} is no condition", "write an atom as text: 'name(arg, …)'")
+
+
+def _pddl(text: str, place: Place) -> Formula:
+    from planner.pddl import parse_condition  # noqa: PLC0415 - only expressions need the reader
+
+    try:
+        return parse_condition(text, source=str(place.location))
+    except PddlError as error:
+        raise place.error(f"in the PDDL expression {text.strip()!r}: {error.message}", error.hint) from None

@@ -1,0 +1,220 @@
+"""All declarations of one domain, each with its place, and the model that they make together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from planner.declare.actions import ActionBuilder, Declared, tags
+from planner.declare.checks import check_after, check_derived, check_stale_cycles, check_stratified, opened
+from planner.declare.conditions import Conditions
+from planner.declare.entity import Entity
+from planner.declare.handlers import check_handler
+from planner.declare.marks import ActionFields, Patterns, TypeLike
+from planner.declare.names import check_similes
+from planner.declare.parameters import Parameters
+from planner.declare.places import Place
+from planner.declare.scope import Scope
+from planner.declare.signatures import Signatures, default_parameters
+from planner.declare.syntax import is_name, shown
+from planner.declare.types import Types
+from planner.model import Axiom, DomainModel, Exists, Function, Object, Predicate, Variable
+from planner.model.formulas import free_variables
+
+PREDICATE_TAGS = frozenset({"trusted"})
+
+
+class Declarations:
+    """Collects declarations; `model()` checks what needs all of them, and gives the immutable domain."""
+
+    def __init__(self, name: str, place: Place, description: str = "", resolution: Decimal | None = None) -> None:
+        if not is_name(name):
+            raise place.error(f"{shown(name)} cannot name a domain")
+        self.name = name
+        self.description = description
+        self.resolution = resolution
+        self.types = Types()
+        self.constants: dict[str, Object] = {}
+        self.predicates = Signatures("predicate")
+        self.functions = Signatures("function")
+        self.actions: dict[str, Declared] = {}
+        self.handlers: dict[str, Callable[..., Any]] = {}
+        self._declared: dict[str, Predicate] = {}
+        self._predicate_places: dict[str, Place] = {}
+        self._axioms: list[Axiom] = []
+        self._axiom_places: dict[str, Place] = {}
+        self._constant_places: dict[str, Place] = {}
+
+    def constant(self, name: str, type_: TypeLike, place: Place) -> None:
+        """Add an object that every problem has."""
+        if not is_name(name):
+            raise place.error(f"{shown(name)} cannot name a constant")
+        found = Object(name, self.types.resolve(type_, place))
+        if name in self.constants and self.constants[name] != found:
+            raise place.error(
+                f"constant {name!r} of type {' | '.join(found.types)} is already declared "
+                f"as {' | '.join(self.constants[name].types)} at {self._constant_places[name].location}"
+            )
+        self.constants[name] = found
+        self._constant_places.setdefault(name, place)
+
+    def predicate(
+        self,
+        name: str,
+        parameters: tuple[Variable, ...],
+        place: Place,
+        *,
+        stale_with: Patterns = (),
+        tags_: str | Iterable[str] = (),
+        description: str = "",
+        exact: bool = False,
+    ) -> None:
+        """Add a predicate; `stale_with` may name its parameters."""
+        if not is_name(name):
+            raise place.error(f"{shown(name)} cannot name a predicate")
+        _check_distinct(parameters, f"predicate {name!r}", place)
+        scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
+        conditions = Conditions(scope, self.types.parents, exact=exact)
+        patterns = conditions.patterns(stale_with, place.within("stale_with"))
+        found = Predicate(name, parameters, patterns, tags(tags_, PREDICATE_TAGS, place.within("tags")), description)
+        self.predicates.check_arities(scope.uses)
+        self.predicates.declare(name, parameters, place)
+        self.predicates.note(scope.uses)
+        self._declared[name] = found
+        self._predicate_places[name] = place
+
+    def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
+        """Add a static numeric function."""
+        if not is_name(name):
+            raise place.error(f"{shown(name)} cannot name a function")
+        _check_distinct(parameters, f"function {name!r}", place)
+        self.functions.declare(name, parameters, place)
+
+    def action(
+        self, name: str, parameters: Parameters, fields: ActionFields, place: Place, *, exact: bool = False
+    ) -> Declared:
+        """Add an action; nothing is kept of one that has a mistake."""
+        if name in self.actions:
+            raise place.error(f"action {name!r} is already declared at {self.actions[name].place.location}")
+        builder = ActionBuilder(name, parameters, self.types, self.constants, place, exact=exact)
+        declared = builder.build(fields, self.resolution)
+        self.predicates.check_arities(builder.uses)
+        self.functions.check_arities(builder.function_uses)
+        self.predicates.note(builder.uses)
+        self.functions.note(builder.function_uses)
+        self.actions[name] = declared
+        return declared
+
+    def derive(
+        self,
+        name: str,
+        head: tuple[str, ...],
+        parameters: tuple[Variable, ...],
+        condition: Any,
+        place: Place,
+        *,
+        exact: bool = False,
+    ) -> None:
+        """Add a rule: `name(head…)` holds where `condition` does, for some objects of the other `parameters`."""
+        owner = f"derived predicate {name!r}"
+        _check_distinct(parameters, owner, place)
+        mine = {each.name: each for each in parameters}
+        scope = Scope(owner, {each.name: each.types for each in parameters}, self.constants)
+        formula = Conditions(scope, self.types.parents, exact=exact).formula(condition, place.within("condition"))
+        shown_ = tuple([mine[each] for each in head])
+        hidden = tuple([each for each in parameters if each.name not in head])
+        unused = {each.name for each in hidden} - free_variables(formula)
+        if unused:
+            raise place.error(
+                f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
+            )
+        self._add_axiom(Axiom(name, shown_, Exists(hidden, formula) if hidden else formula), scope, place)
+
+    def _add_axiom(self, axiom: Axiom, scope: Scope, place: Place) -> None:
+        scope.atom(axiom.head, place, bare=False)
+        self.predicates.check_arities(scope.uses)
+        self.predicates.note(scope.uses)
+        self._axioms.append(axiom)
+        self._axiom_places.setdefault(axiom.predicate, place)
+
+    def bind(self, name: str, handler: Callable[..., Any], place: Place) -> None:
+        """Attach the function that does action `name`; its parameters must be those of the action."""
+        check_handler(name, {key: each.action for key, each in self.actions.items()}, handler, self.types, place)
+        self.handlers[name] = handler
+
+    def model(self) -> DomainModel:
+        """Return the domain; raises the error of the first declaration that does not agree with another."""
+        actions = {name: declared.action for name, declared in self.actions.items()}
+        places = {name: declared.place for name, declared in self.actions.items()}
+        check_after([use for declared in self.actions.values() for use in declared.after], actions, self.types)
+        check_similes(actions.values(), places)
+        parameters = self.predicates.complete(self.types)
+        predicates = {name: self._declared.get(name) or Predicate(name, found) for name, found in parameters.items()}
+        check_stale_cycles(predicates, self._predicate_places)
+        check_derived(self._axiom_places, actions.values(), predicates, (places, self._predicate_places))
+        check_stratified(self._axioms, self._axiom_places)
+        return DomainModel(
+            name=self.name,
+            types=dict(self.types.parents),
+            constants=tuple(self.constants.values()),
+            predicates=predicates,
+            functions={name: Function(name, found) for name, found in self.functions.complete(self.types).items()},
+            actions={
+                name: replace(each, after=tuple([opened(pattern, actions) for pattern in each.after]))
+                if each.after
+                else each
+                for name, each in actions.items()
+            },
+            axioms=tuple(self._axioms),
+            description=self.description,
+            handlers=dict(self.handlers),
+        )
+
+    def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
+        """Return the parameters that a mapping (name → type) or a sequence of types gives."""
+        if isinstance(value, Mapping):
+            found = []
+            for key, type_ in value.items():
+                name = key.removeprefix("?")
+                if not is_name(name):
+                    raise place.within(key).error(f"{shown(name)} cannot name a parameter")
+                found.append(Variable(f"?{name}", self.types.resolve(type_, place.within(key))))
+            return tuple(found)
+        return default_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
+
+
+def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object], dict[str, Entity]]:
+    """Return the objects that `value` names, and the Python entities among them, by name.
+
+    `value` is a mapping (name → type) or a sequence of entities and `Object`s.
+    """
+    items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
+    objects: dict[str, Object] = {}
+    entities: dict[str, Entity] = {}
+    for name, item in items:
+        here = place.within(name)
+        if not isinstance(name, str) or not is_name(name):
+            raise here.error(f"{shown(str(name))} cannot name an object")
+        if name in objects:
+            raise here.error(f"object {name!r} is declared twice")
+        if isinstance(item, Entity):
+            entities[name] = item
+            objects[name] = Object(name, (types.register(type(item), here),))
+        else:
+            objects[name] = Object(name, types.resolve(item.types if isinstance(item, Object) else item, here))
+    return objects, entities
+
+
+def _name_of(item: Any, place: Place) -> str:
+    if isinstance(item, Entity | Object):
+        return item.name
+    raise place.error(f"{item!r} is no object", "give entities, or a mapping: {'name': type}")
+
+
+def _check_distinct(parameters: tuple[Variable, ...], owner: str, place: Place) -> None:
+    names = [each.name for each in parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f"{owner} has two parameters named {name[1:]!r}")

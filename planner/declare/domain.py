@@ -1,0 +1,282 @@
+"""`Domain`: what authors write into. It finds the place of each declaration and hands it on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar, Unpack, overload
+
+from planner.declare.declarations import Declarations, objects_of
+from planner.declare.entity import Entity
+from planner.declare.marks import ActionFields, Condition, Patterns, TypeLike
+from planner.declare.numbers import resolution_of
+from planner.declare.parameters import Parameters, from_mapping, from_signature
+from planner.declare.places import CodePlace, Place, caller, caller_names, definition
+from planner.declare.problem import Facts, GoalLike, ProblemBuilder
+from planner.declare.refs import PredicateRef
+from planner.declare.signatures import default_parameters
+from planner.declare.syntax import NotationError, parse_atom
+from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Parameterised = Mapping[str, Any] | Iterable[Any]
+
+
+class Domain:
+    """Collects the declarations of a domain, checks each where it is made, and gives the immutable `model`.
+
+    `types` maps names to parents; classes derived from `Entity` need not be listed. `resolution` is what costs and
+    values written as floats are rounded to. All methods raise `DeclarationError` with the place of the mistake.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        types: Mapping[str, str | Iterable[str]] | Iterable[str] = (),
+        constants: Mapping[str, TypeLike] | Iterable[Entity | Object] = (),
+        resolution: Number | float | str | None = None,
+    ) -> None:
+        place = caller()
+        self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
+        self._entities: dict[str, Entity] = {}
+        self._model: DomainModel | None = None
+        pairs = types if isinstance(types, Mapping) else dict.fromkeys(types, "object")
+        self._declarations.types.declare({each: _parents(parents) for each, parents in pairs.items()}, place)
+        self._add_constants(constants, place)
+
+    @classmethod
+    def of(cls, model: DomainModel) -> Domain:
+        """Return a domain that declares what `model` holds, to be extended and bound."""
+        place = caller()
+        domain = cls(model.name, description=model.description, constants=())
+        declare_model(domain._declarations, model, place)
+        return domain
+
+    @property
+    def name(self) -> str:
+        """The name of the domain."""
+        return self._declarations.name
+
+    @property
+    def model(self) -> DomainModel:
+        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        if self._model is None:
+            self._model = self._declarations.model()
+        return self._model
+
+    def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
+        """Declare a type below `parent` (or several parents), and return its name."""
+        self._changed().types.declare({name: _parents(parent)}, caller())
+        return name
+
+    def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
+        """Declare an object that every problem has (an entity, or a name and a type), and return its name."""
+        place = caller()
+        if isinstance(item, Entity):
+            self._add_constants([item], place)
+            return item.name
+        self._changed().constant(item, type_, place)
+        return item
+
+    def predicate(
+        self,
+        name: str,
+        *types: TypeLike,
+        stale_with: Patterns = (),
+        tags: str | Iterable[str] = (),
+        description: str = "",
+        **parameters: TypeLike,
+    ) -> PredicateRef:
+        """Declare a predicate, and return it as a callable value.
+
+        Its parameters are named in the text (`predicate("summarised(d)", Document)`), by keyword
+        (`predicate("summarised", d=Document)`), or else after their types; patterns in `stale_with` use these names.
+        """
+        place = caller()
+        bare, variables = self._signature(name, types, parameters, place)
+        self._changed().predicate(bare, variables, place, stale_with=stale_with, tags_=tags, description=description)
+        return PredicateRef(bare, tuple([each.types for each in variables]))
+
+    def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
+        """Declare a static numeric function for costs, and return it as a callable value."""
+        place = caller()
+        bare, variables = self._signature(name, types, parameters, place)
+        self._changed().function(bare, variables, place)
+        return PredicateRef(bare, tuple([each.types for each in variables]))
+
+    @overload
+    def action(self, name: Function, /) -> Function: ...
+
+    @overload
+    def action(
+        self, name: None = None, /, *, named: str = "", **fields: Unpack[ActionFields]
+    ) -> Callable[[Function], Function]: ...
+
+    @overload
+    def action(self, name: str, /, parameters: Parameterised = (), **fields: Unpack[ActionFields]) -> Action: ...
+
+    def action(self, name: Any = None, /, parameters: Parameterised = (), *, named: str = "", **fields: Any) -> Any:
+        """Declare an action: as a decorator, or by name without a function.
+
+        As a decorator it takes the name (unless `named` says otherwise), the parameters and the description from the
+        function, and returns the function unchanged. By name, `parameters` maps names to types, and the immutable
+        action is returned.
+        """
+        if isinstance(name, str):
+            place = caller()
+            read = from_mapping(parameters, self._declarations.types, place.within("parameters"))
+            return self._declare(name, read, fields, place)
+        names = caller_names()
+        if name is not None:
+            return self._decorated(name, named, fields, names)
+        return lambda function: self._decorated(function, named, fields, names)
+
+    def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
+        place = definition(function)
+        name = named or function.__name__
+        read = from_signature(function, self._declarations.types, place, names)
+        if "description" not in fields and function.__doc__:
+            fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
+        self._declare(name, read, fields, place)
+        self._declarations.handlers[name] = function
+        return function
+
+    def _declare(self, name: str, parameters: Parameters, fields: Any, place: Place) -> Action:
+        return self._changed().action(name, parameters, fields, place).action
+
+    def add(self, action: Action) -> Action:
+        """Declare a finished action, checked as all others; names without `?` in it are objects."""
+        place = caller()
+        return add_action(self._changed(), action, place)
+
+    def bind(self, name: str, function: Function) -> Function:
+        """Attach the function that does action `name`, and return it."""
+        self._changed().bind(name, function, definition(function))
+        return function
+
+    def derive(self, head: str, parameters: Mapping[str, TypeLike], condition: Condition) -> None:
+        """Declare that `head` holds wherever `condition` does.
+
+        `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
+        """
+        place = caller()
+        name, arguments = _head(head, place)
+        variables = self._declarations.variables(parameters, place.within("parameters"))
+        known = [each.name for each in variables]
+        for argument in arguments:
+            if argument not in known:
+                raise place.error(f"argument {argument[1:]!r} of {head} is not among the parameters")
+        self._changed().derive(name, arguments, variables, condition, place)
+
+    def problem(
+        self,
+        name: str = "",
+        *,
+        objects: Mapping[str, TypeLike] | Iterable[Entity | Object] = (),
+        initial: Facts = (),
+        goal: GoalLike = (),
+        values: Mapping[str | Atom, Any] | None = None,
+        unknown: Patterns = (),
+        metric: Metric | str = Metric.COST,
+        resolution: Number | float | str | None = None,
+    ) -> Problem:
+        """Return a problem of this domain; its name is the domain's unless given.
+
+        `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of static
+        functions. Facts that a pattern of `unknown` covers may be true or false; all others not stated are false.
+        """
+        place = caller()
+        declarations = self._declarations
+        before = len(declarations.types.parents)
+        found, entities = objects_of(objects, declarations.types, place.within("objects"))
+        if len(declarations.types.parents) != before:
+            self._model = None
+        return ProblemBuilder(self.model, found, place).build(
+            name or self.name,
+            initial,
+            goal,
+            values=values or {},
+            unknown=unknown,
+            metric=metric,
+            resolution=resolution_of(resolution, place) or declarations.resolution,
+            entities={**self._entities, **entities},
+        )
+
+    def _changed(self) -> Declarations:
+        self._model = None
+        return self._declarations
+
+    def _add_constants(self, constants: Any, place: Place) -> None:
+        found, entities = objects_of(constants, self._declarations.types, place.within("constants"))
+        self._entities.update(entities)
+        for name, each in found.items():
+            self._changed().constant(name, each.types, place.within("constants", name))
+
+    def _signature(
+        self, text: str, types: tuple[TypeLike, ...], parameters: Mapping[str, TypeLike], place: Place
+    ) -> tuple[str, tuple[Variable, ...]]:
+        if parameters:
+            if types or "(" in text:
+                raise place.error(f"{text}: parameters are given by keyword and otherwise too", "use one of the ways")
+            return text, self._declarations.variables(parameters, place)
+        if "(" not in text:
+            return text, default_parameters([self._declarations.types.resolve(each, place) for each in types])
+        name, arguments = _head(text, place)
+        if len(arguments) != len(types):
+            raise place.error(f"{text} names {len(arguments)} parameters, but {len(types)} types are given")
+        resolved = [self._declarations.types.resolve(each, place) for each in types]
+        return name, tuple([Variable(each, names) for each, names in zip(arguments, resolved, strict=True)])
+
+
+def _parents(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _head(text: str, place: Place) -> tuple[str, tuple[str, ...]]:
+    """Return the name and the variables of `name(argument, …)`."""
+    try:
+        atom = parse_atom(text)
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+    return atom.predicate, tuple([f"?{arg.removeprefix('?')}" for arg in atom.args])
+
+
+def declare_model(declarations: Declarations, model: DomainModel, place: Place) -> None:
+    """Declare all that `model` holds."""
+    declarations.types.declare(dict(model.types), place)
+    for constant in model.constants:
+        declarations.constant(constant.name, constant.types, place)
+    for predicate in model.predicates.values():
+        declarations.predicate(
+            predicate.name,
+            predicate.parameters,
+            place,
+            stale_with=predicate.stale_with,
+            tags_=predicate.tags,
+            description=predicate.description,
+            exact=True,
+        )
+    for function in model.functions.values():
+        declarations.function(function.name, function.parameters, place)
+    for action in model.actions.values():
+        add_action(declarations, action, place)
+    for axiom in model.axioms:
+        add_axiom(declarations, axiom, place)
+    declarations.handlers.update(model.handlers)  # type: ignore[arg-type]  # opaque in the model
+
+
+def add_action(declarations: Declarations, action: Action, place: Place) -> Action:
+    """Declare a finished action."""
+    parameters = from_mapping([*action.parameters, *action.data], declarations.types, place)
+    fields: Any = {field: getattr(action, field) for field in ActionFields.__annotations__ if field != "resolution"}
+    return declarations.action(action.name, parameters, fields, place, exact=True).action
+
+
+def add_axiom(declarations: Declarations, axiom: Axiom, place: Place) -> None:
+    """Declare a finished rule."""
+    declarations.derive(axiom.predicate, axiom.head.args, axiom.parameters, axiom.condition, place, exact=True)
+
+
+__all__ = ["CodePlace", "Domain"]

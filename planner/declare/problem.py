@@ -1,0 +1,253 @@
+"""From objects, facts and goals as authors write them to the immutable `Problem`, checked against its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from planner.collector import collector_paused
+from planner.declare.conditions import Conditions
+from planner.declare.marks import Condition, Patterns
+from planner.declare.numbers import number
+from planner.declare.places import Place
+from planner.declare.refs import ObjectName
+from planner.declare.scope import Scope, Use
+from planner.declare.syntax import NotationError, is_name, parse_atom, shown
+from planner.declare.words import count, either
+from planner.errors import InputError, did_you_mean
+from planner.model import (
+    Atom,
+    DomainModel,
+    Function,
+    Goal,
+    Metric,
+    Number,
+    Object,
+    Predicate,
+    Problem,
+    SoftGoal,
+    TypeHierarchy,
+)
+
+GoalLike = Condition | Goal | Mapping[str, Any]
+"""A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
+Facts = str | Atom | Iterable[str | Atom]
+
+
+class ProblemBuilder:
+    """Checks one problem against `domain`."""
+
+    def __init__(self, domain: DomainModel, objects: Mapping[str, Object], place: Place) -> None:
+        self._domain = domain
+        self._place = place
+        self._hierarchy = TypeHierarchy(domain.types)
+        self._objects = {**{each.name: each for each in domain.constants}, **objects}
+        for name, each in objects.items():
+            self._check_object(name, each)
+        self._given = tuple(objects.values())
+        self._derived = domain.derived
+        self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
+        self._members: dict[tuple[str, ...], frozenset[str]] = {}
+        self._scope = Scope(f"problem of domain {domain.name!r}", {}, self._objects)
+        self._conditions = Conditions(self._scope, domain.types)
+
+    def _check_object(self, name: str, item: Object) -> None:
+        known = self._domain.constants
+        constant = next((each for each in known if each.name == name), item) if known else item
+        if constant.types != item.types:
+            given, known_as = either(item.types), either(constant.types)
+            raise self._place.within("objects", name).error(
+                f"object {name!r} is {given}, but the domain has it as a constant of type {known_as}"
+            )
+
+    def build(
+        self,
+        name: str,
+        initial: Facts,
+        goal: GoalLike,
+        *,
+        values: Mapping[str | Atom, Any],
+        unknown: Patterns,
+        metric: Metric | str,
+        resolution: Decimal | None,
+        entities: Mapping[str, object],
+    ) -> Problem:
+        """Return the problem."""
+        if not is_name(name):
+            raise self._place.error(f"{shown(name)} cannot name a problem")
+        place = self._place
+        with collector_paused():
+            facts = self._facts(initial, place.within("initial"))
+        return Problem(
+            name=name,
+            domain=self._domain,
+            objects=self._given,
+            initial=facts,
+            goal=self._goal(goal, place.within("goal")),
+            values=self._values(values, resolution, place.within("values")),
+            metric=_metric(metric, place.within("metric")),
+            unknown=self._unknown(unknown, place.within("unknown")),
+            entities=entities,
+        )
+
+    def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
+        if isinstance(initial, str | Atom):
+            initial = (initial,)
+        allowed, derived = self._allowed, self._derived
+        found = []
+        for index, item in enumerate(initial):
+            try:
+                fact = parse_atom(item) if isinstance(item, str) else item
+                columns = allowed.get(fact.predicate) or self._columns(fact.predicate)
+                args = fact.args
+                fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
+            except (NotationError, KeyError, AttributeError, TypeError):
+                fits = False
+            if not fits or fact.predicate in derived:
+                raise self._fact_error(item, place.within(index))
+            found.append(_plain(fact))
+        return tuple(found)
+
+    def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
+        """Return, for each parameter of `predicate`, the objects that may stand there."""
+        parameters = self._domain.predicates[predicate].parameters
+        columns = tuple([self._members_of(parameter.types) for parameter in parameters])
+        self._allowed[predicate] = columns
+        return columns
+
+    def _members_of(self, types: tuple[str, ...]) -> frozenset[str]:
+        if types not in self._members:
+            is_a = self._hierarchy.is_a
+            self._members[types] = frozenset(name for name, each in self._objects.items() if is_a(each.types, types))
+        return self._members[types]
+
+    def _fact_error(self, item: Any, place: Place) -> InputError:
+        """Return what is wrong with a fact that was found wrong on the fast path."""
+        if isinstance(item, str) and item.lstrip().startswith("not "):
+            return place.error(f"{shown(item)} is stated as a fact", "leave it out: what is not stated is false")
+        try:
+            literal = self._conditions.formula((item,), place)
+        except InputError as error:
+            return error
+        if not isinstance(literal, Atom):
+            return place.error(f"a fact is an atom, not {literal}")
+        return self._misfit(literal, [self._objects[arg].types for arg in literal.args], place, facts=True)
+
+    def _misfit(self, atom: Atom, types: list[tuple[str, ...] | None], place: Place, *, facts: bool) -> InputError:
+        """Return the error for an atom with known arguments that does not fit the domain's predicates."""
+        name = atom.predicate
+        predicate = self._domain.predicates.get(name)
+        if predicate is None:
+            near = did_you_mean(name, self._domain.predicates)
+            return place.error(
+                f"{atom}: domain {self._domain.name!r} has no predicate {name!r}", near or "declare or use it there"
+            )
+        mismatch = self._mismatch(atom, types, predicate, "predicate", place)
+        if mismatch is None and facts and name in self._derived:
+            return place.error(f"{atom} is derived and cannot be stated", "state what it is derived from")
+        return mismatch or place.error(f"{atom} does not fit predicate {name!r}")
+
+    def _mismatch(
+        self, atom: Atom, types: list[tuple[str, ...] | None], declared: Predicate | Function, kind: str, place: Place
+    ) -> InputError | None:
+        if len(atom.args) != len(declared.parameters):
+            wanted = count(len(declared.parameters))
+            return place.error(f"{atom} gives {kind} {atom.predicate!r} {count(len(atom.args))}; it takes {wanted}")
+        for arg, given, parameter in zip(atom.args, types, declared.parameters, strict=True):
+            if given is not None and not self._related(given, parameter.types, arg):
+                return place.error(
+                    f"{arg!r} in {atom} is {either(given)}, but {kind} {atom.predicate!r} "
+                    f"takes {either(parameter.types)} there"
+                )
+        return None
+
+    def _related(self, given: tuple[str, ...], wanted: tuple[str, ...], arg: str) -> bool:
+        """Return whether an object is of a wanted type, or a quantified variable may be."""
+        is_a = self._hierarchy.is_a
+        if is_a(given, wanted) or not arg.startswith("?"):
+            return is_a(given, wanted)
+        return is_a(wanted, given) or any(is_a((each,), given) and is_a((each,), wanted) for each in self._domain.types)
+
+    def _check_uses(self, start: int = 0) -> None:
+        for use in self._scope.uses[start:]:
+            self._check_use(use)
+
+    def _check_use(self, use: Use) -> None:
+        predicate = self._domain.predicates.get(use.atom.predicate)
+        if predicate is None or self._mismatch(use.atom, list(use.types), predicate, "predicate", use.place):
+            raise self._misfit(use.atom, list(use.types), use.place, facts=False)
+
+    def _goal(self, value: GoalLike, place: Place) -> Goal:
+        hard, wishes = _goal_parts(value, place)
+        hard_place = place.within("hard") if isinstance(value, Mapping) else place
+        hard = self._conditions.formula(hard, hard_place)
+        soft = tuple([self._soft(each, utility, place.within("soft")) for each, utility in wishes])
+        self._check_uses()
+        return Goal(hard, soft)
+
+    def _soft(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
+        here = place.within(condition) if isinstance(condition, str) else place
+        gain = number(utility, "the utility of a soft goal", here)
+        if gain == 0:
+            raise here.error("the utility of a soft goal is 0, and is above it")
+        return SoftGoal(self._conditions.formula(condition, here), gain)
+
+    def _values(self, values: Mapping[str | Atom, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
+        found = {}
+        for key, value in values.items():
+            here = place.within(key) if isinstance(key, str) else place
+            try:
+                term = parse_atom(key) if isinstance(key, str) else key
+            except NotationError as mistake:
+                raise here.error(mistake.problem, mistake.hint) from None
+            function = self._domain.functions.get(term.predicate)
+            if function is None:
+                near = did_you_mean(term.predicate, self._domain.functions)
+                raise here.error(f"{term}: domain {self._domain.name!r} has no function {term.predicate!r}", near)
+            term = self._scope.atom(term, here, bare=False, record=False)
+            mismatch = self._mismatch(term, [self._objects[arg].types for arg in term.args], function, "function", here)
+            if mismatch:
+                raise mismatch
+            if term in found:
+                raise here.error(f"{term} has two values")
+            found[term] = number(value, f"the value of {term}", here, resolution)
+        return found
+
+    def _unknown(self, value: Patterns, place: Place) -> tuple[Atom, ...]:
+        before = len(self._scope.uses)
+        found = self._conditions.patterns(value, place)
+        self._check_uses(before)
+        for pattern in found:
+            if pattern.predicate in self._derived:
+                raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
+        return found
+
+
+def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Return the hard goal and the soft ones, as (condition, utility)."""
+    if isinstance(value, Goal):
+        return value.hard, [(each.condition, each.utility) for each in value.soft]
+    if not isinstance(value, Mapping):
+        return value, []
+    for key in value:
+        if key not in ("hard", "soft"):
+            raise place.error(f"a goal has no part {key!r}", did_you_mean(str(key), ("hard", "soft")))
+    soft = value.get("soft") or {}
+    return value.get("hard"), list(soft.items() if isinstance(soft, Mapping) else soft)
+
+
+def _plain(fact: Atom) -> Atom:
+    """Return `fact` with arguments that are plain strings."""
+    if all(type(arg) is str for arg in fact.args):
+        return fact
+    return Atom(fact.predicate, tuple([str(arg) if isinstance(arg, ObjectName) else arg for arg in fact.args]))
+
+
+def _metric(value: Metric | str, place: Place) -> Metric:
+    if isinstance(value, Metric):
+        return value
+    known = {each.name.lower(): each for each in Metric}
+    if value not in known:
+        raise place.error(f"unknown metric {value!r}", did_you_mean(str(value), known) or "it is 'cost' or 'length'")
+    return known[value]

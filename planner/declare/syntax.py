@@ -1,0 +1,95 @@
+"""The text of atoms: `name(arg, …)`, `name`, `not atom`, `a == b`, `a != b`. Nothing is resolved here.
+
+A name is any run of characters without spaces and without the signs that the notation itself uses.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from planner.model import Atom, Equals, Not
+
+_NAME: Final = r"[^\s(),;?!='\"\[\]{}|]+"
+_TERM: Final = rf"\??{_NAME}"
+_ATOM: Final = re.compile(rf"\s*({_NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
+_EQUALITY: Final = re.compile(rf"\s*({_TERM})\s*(==|!=)\s*({_TERM})\s*\Z")
+_NEGATION: Final = re.compile(r"\s*not\s+(?=\S)")
+_WHOLE_NAME: Final = re.compile(rf"{_NAME}\Z")
+_SHOWN: Final = 60
+_EXAMINED: Final = 2000
+"""Characters that are looked at for what is wrong with a text."""
+
+
+class NotationError(ValueError):
+    """A text that is no atom: `problem`, and how to mend it."""
+
+    def __init__(self, problem: str, hint: str | None = None) -> None:
+        super().__init__(problem, hint)
+        self.problem = problem
+        self.hint = hint
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` may name something."""
+    return text not in ("_", "not") and _WHOLE_NAME.match(text) is not None
+
+
+def parse_atom(text: str) -> Atom:
+    """Return the atom that `text` writes, with its terms as written; raises `NotationError`."""
+    match = _ATOM.match(text)
+    if match is None or match[1] == "not" or match[1] == "_":
+        raise _diagnose(text)
+    inside = match[2]
+    if inside is None:
+        return Atom(match[1])
+    if "," not in inside:
+        return Atom(match[1], (inside.rstrip(),))
+    return Atom(match[1], tuple([term.strip() for term in inside.split(",")]))
+
+
+@lru_cache(maxsize=16384)
+def parse_literal(text: str) -> Atom | Equals | Not:
+    """Return the atom, equality or negation that `text` writes; raises `NotationError`."""
+    negated = _NEGATION.match(text)
+    body = text[negated.end() :] if negated else text
+    equality = _EQUALITY.match(body)
+    part: Atom | Equals | Not
+    if equality is None:
+        part = parse_atom(body)
+    else:
+        same = Equals(equality[1], equality[3])
+        part = same if equality[2] == "==" else Not(same)
+    return Not(part) if negated else part
+
+
+def shown(text: str) -> str:
+    """Return `text` in quotes, shortened for a message."""
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+
+
+_MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"
+_DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
+    (r"^_$", "is no atom", "'_' leaves an argument open, as in at(robot, _)"),
+    (r"^not\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
+    (r"^[^()]*\([^()]*$", "lacks a ')'", None),
+    (r"^[^()]*\)|^[^()]*\([^()]*\)[^()]*\)", "has a ')' too many", None),
+    (_MIXED, "is more than one atom", "write a list of atoms, or a PDDL expression '(or …)'"),
+    (r"[^=!]=[^=]", "is no atom", "equality is written a == b"),
+    (r"\(.*\(", "has parentheses inside an atom", "arguments are names, '_' or parameters"),
+    (r",\s*[,)]|\(\s*,", "lacks an argument at a comma", None),
+    (r"\([^()]*[^\s,(]\s+[^\s,()]", "is no atom", "arguments are separated by commas"),
+)
+"""What is likely wrong with a text: a sign of it, the complaint, and how to mend it; the first that fits is told."""
+
+
+def _diagnose(text: str) -> NotationError:
+    stripped = text.strip()
+    if not stripped:
+        return NotationError("an empty text is no atom")
+    beginning = stripped[:_EXAMINED]
+    for sign, complaint, hint in _DIAGNOSES:
+        if re.search(sign, beginning):
+            return NotationError(f"{shown(stripped)} {complaint}", hint)
+    return NotationError(f"{shown(stripped)} is no atom", "an atom is written name(arg, …) or name")
