@@ -126,9 +126,12 @@ def test_grounding_report() -> None:
         record("x/1", THEIRS, Outcome.GROUNDED, 2.0),
         record("x/2", OURS, Outcome.MEMORY, 9.0, detail="too many"),
         record("x/2", THEIRS, Outcome.GROUNDED, 3.0),
+        record("x/3", OURS, Outcome.GROUNDED, 0.2),
+        record("x/3", THEIRS, Outcome.GROUNDED, 0.1),
     ]
     report = ground_report(records)
-    assert f"| {OURS} | 2 | 1 | 50.0 % |" in report
-    assert f"| {THEIRS} | 2 | 2 | 100.0 % |" in report
-    assert "CPU time, ours / theirs, on 1 tasks of both: median 0.50" in report
+    assert f"| {OURS} | 3 | 2 | 66.7 % |" in report
+    assert f"| {THEIRS} | 3 | 3 | 100.0 % |" in report
+    assert "CPU time, ours / theirs, on 2 tasks of both: median 1.25" in report
+    assert "1 s or more:\n\nCPU time, ours / theirs, on 1 tasks of both: median 0.50" in report
     assert f"| x/2 | {OURS} | memory | too many |" in report
