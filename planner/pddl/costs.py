@@ -1,0 +1,90 @@
+"""Costs as files can say them: integers, and tables for what Python computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+from planner.budget import Budget
+from planner.model import Action, Atom, CostFunction, Function, Goal, Metric, Number, Predicate, Problem
+from planner.model.formulas import conjunction, conjuncts
+from planner.pddl.names import free_name
+
+
+def without_needless_costs(problem: Problem) -> Problem:
+    """Return `problem` without costs where a plan costs its length anyway."""
+    actions = problem.domain.actions.values()
+    needless = problem.metric is Metric.LENGTH or all(action.cost == (1,) for action in actions)
+    return without_costs(problem) if needless else problem
+
+
+def without_costs(problem: Problem) -> Problem:
+    """Return `problem` with all costs left out."""
+    actions = {name: replace(action, cost=()) for name, action in problem.domain.actions.items()}
+    domain = replace(problem.domain, actions=actions, functions={})
+    return replace(problem, domain=domain, values={}, metric=Metric.LENGTH)
+
+
+def with_tables(problem: Problem, budget: Budget) -> Problem:
+    """Return `problem` with a static function in place of every cost that Python computes.
+
+    The function has a value for each instance that can be reached, and a static condition leaves out all others.
+    """
+    computed = [action for action in problem.domain.actions.values() if _is_computed(action)]
+    if not computed:
+        return problem
+    from planner.grounding.ground import explore  # noqa: PLC0415 - grounding is loaded only where needed
+
+    raw = explore(replace(problem, goal=Goal()), budget).task.actions
+    for action in computed:
+        rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
+        problem = _with_table(problem, action, rows)
+    return problem
+
+
+def _is_computed(action: Action) -> bool:
+    return any(isinstance(term, CostFunction) for term in action.cost)
+
+
+def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Number]) -> Problem:
+    domain = problem.domain
+    function = free_name(f"cost-of-{action.name}", set(domain.functions))
+    predicate = free_name(f"has-cost-{action.name}", set(domain.predicates))
+    names = tuple([parameter.name for parameter in action.parameters])
+    requires = conjunction([Atom(predicate, names), *conjuncts(action.requires)])
+    known = replace(action, requires=requires, cost=(Atom(function, names),))
+    domain = replace(
+        domain,
+        actions={**domain.actions, action.name: known},
+        predicates={**domain.predicates, predicate: Predicate(predicate, action.parameters)},
+        functions={**domain.functions, function: Function(function, action.parameters)},
+    )
+    initial = (*problem.initial, *(Atom(predicate, row) for row in rows))
+    values = {**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
+    return replace(problem, domain=domain, initial=initial, values=values)
+
+
+def in_integers(problem: Problem) -> tuple[Problem, int]:
+    """Return `problem` with all costs multiplied so that they are integers, and by what: a power of ten."""
+    factor = _resolution(_numbers(problem))
+    if factor == 1:
+        return problem, 1
+    actions = {
+        name: replace(action, cost=tuple([int(x * factor) if isinstance(x, int | Decimal) else x for x in action.cost]))
+        for name, action in problem.domain.actions.items()
+    }
+    values = {atom: int(value * factor) for atom, value in problem.values.items()}
+    return replace(problem, domain=replace(problem.domain, actions=actions), values=values), factor
+
+
+def _numbers(problem: Problem) -> Iterator[Number]:
+    yield from problem.values.values()
+    for action in problem.domain.actions.values():
+        yield from (term for term in action.cost if isinstance(term, int | Decimal))
+
+
+def _resolution(numbers: Iterable[Number]) -> int:
+    """Return the smallest power of ten that makes each of `numbers` integral when multiplied with it."""
+    places = [-int(number.normalize().as_tuple().exponent) for number in numbers if isinstance(number, Decimal)]
+    return int(10 ** max([0, *places]))

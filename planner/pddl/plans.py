@@ -1,0 +1,154 @@
+"""Plans in the competition's format: `(move r1 a b)` a line, `; cost = 5` at the end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.errors import InputError, Location, PlanError
+from planner.model import Number, Problem
+from planner.pddl.expressions import number
+from planner.pddl.names import Names
+from planner.pddl.trees import nearest, quote
+from planner.plan import Plan, Step
+
+_COMMENT: Final = re.compile(r";.*")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_TIME: Final = re.compile(r"\s*(?:step\s+)?\d+(?:\.\d*)?\s*[:.)]", re.IGNORECASE)
+_STEP: Final = re.compile(r"\s*\(([^()]*)\)\s*(?:\[[^\]]*\]\s*)?")
+_DURATION: Final = re.compile(r"\[[^\]]*\]\s*$")
+_WORD: Final = re.compile(r"[^\s();]+")
+
+
+def write_plan(plan: Plan) -> str:
+    """Return `plan` as text; names that are no PDDL words are written as `export` writes them."""
+    writer = _Words(plan.problem)
+    steps = [" ".join((writer.action(step.action), *map(writer.object, step.arguments))) for step in plan.steps]
+    return "".join(f"({step})\n" for step in steps) + f"; cost = {number(plan.cost)}\n"
+
+
+def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
+    """Return the plan for `problem` that `text` writes; each step with its exact cost.
+
+    Upper and lower case, comments, blank lines and the times and durations that other planners print do not matter.
+    Raises `PlanError` for lines that are no steps, for actions and objects that the problem does not have, and for
+    wrong numbers of arguments. Whether the plan works is for the validator to say.
+    """
+    reader = _Reader(problem, source)
+    lines = _COMMENT.sub("", text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")).splitlines()
+    return Plan(
+        tuple([step for count, line in enumerate(lines, start=1) for step in reader.steps(line, count)]), problem
+    )
+
+
+@dataclass(slots=True)
+class _Words:
+    """How the names of a problem are written in plans."""
+
+    problem: Problem
+    names: Names | None = None
+
+    def action(self, name: str) -> str:
+        return name if _WORD.fullmatch(name) else self._legal().actions[name]
+
+    def object(self, name: str) -> str:
+        return name if _WORD.fullmatch(name) else self._legal().objects[name]
+
+    def _legal(self) -> Names:
+        self.names = self.names or Names.of(self.problem)
+        return self.names
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads lines; knows the names of the problem in any case, and as `export` writes them."""
+
+    problem: Problem
+    source: str
+    _actions: _Lookup = field(init=False)
+    _objects: _Lookup = field(init=False)
+    _costs: dict[str, Callable[[tuple[str, ...]], Number]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = Names.of(self.problem)
+        self._actions = _Lookup(names.actions, "action")
+        self._objects = _Lookup(names.objects, "object")
+
+    def steps(self, line: str, count: int) -> Iterator[Step]:
+        """Yield the steps on `line`, which is number `count`."""
+        time = _TIME.match(line)
+        position = time.end() if time else 0
+        while line[position:].strip():
+            match = _STEP.match(line, position)
+            if match is not None:
+                yield self._step(match[1], count, match.start(1) + 1)
+                position = match.end()
+            elif time is not None and position == time.end() and "(" not in line:
+                words = _DURATION.sub("", line[position:])
+                yield self._step(words, count, position + 1)
+                position = len(line)
+            else:
+                raise self._no_step(line, position, count)
+
+    def _no_step(self, line: str, position: int, count: int) -> PlanError:
+        column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
+        found = quote(line[position:].strip())
+        hint = "each line is one step in parentheses" if "(" not in line else "close the parenthesis on the same line"
+        place = Location(self.source, count, column)
+        return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
+
+    def _step(self, text: str, count: int, column: int) -> Step:
+        place = Location(self.source, count, column)
+        words = [(word[0], Location(self.source, count, column + word.start())) for word in _WORD.finditer(text)]
+        if not words:
+            raise PlanError("found an empty step, expected an action with its arguments", place, "name the action")
+        name = self._actions.find(*words[0])
+        action = self.problem.domain.actions[name]
+        if len(words) - 1 != len(action.parameters):
+            found = f"{len(words) - 1} argument{'' if len(words) == 2 else 's'}"
+            message = f"'{name}' has {found} here, expected {len(action.parameters)}"
+            raise PlanError(message, place, f"it is declared as {action.signature}")
+        arguments = tuple([self._objects.find(*word) for word in words[1:]])
+        return Step(name, arguments, self._cost(name, arguments, place))
+
+    def _cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
+        if name not in self._costs:
+            from planner.grounding.costs import cost_picker  # noqa: PLC0415 - grounding is loaded only where needed
+
+            self._costs[name] = cost_picker(self.problem.domain.actions[name], self.problem)
+        try:
+            return self._costs[name](arguments)
+        except InputError as error:
+            raise PlanError(error.message, place, error.hint) from None
+
+
+class _Lookup:
+    """Finds names by what a plan calls them: exactly, else in any case, else as `export` writes them."""
+
+    def __init__(self, written: Mapping[str, str], kind: str) -> None:
+        self._kind = kind
+        self._exact = written
+        self._folded: dict[str, list[str]] = {}
+        for name in written:
+            self._folded.setdefault(name.lower(), []).append(name)
+        for name, word in written.items():
+            self._folded.setdefault(word, [name])
+
+    def find(self, word: str, place: Location) -> str:
+        """Return the name that `word` means; raise where there is none, or more than one."""
+        if word in self._exact:
+            return word
+        found = self._folded.get(word.lower(), [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = _either(found)
+            raise PlanError(f"the {self._kind} {quote(word)} may be {choices}", place, "write it as it is declared")
+        hint = nearest(word, self._exact) or "check that the plan belongs to this problem"
+        raise PlanError(f"the problem has no {self._kind} {quote(word)}", place, hint)
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(map(quote, names))
