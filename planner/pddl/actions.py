@@ -11,7 +11,12 @@ from planner.pddl.effects import Effects, read_effects
 from planner.pddl.trees import Source, Tree, nearest, quote
 from planner.pddl.vocabulary import Vocabulary, widened
 
-_KEYS: Final = (":parameters", ":vars", ":precondition", ":effect")
+_KEYS: Final = {
+    ":parameters": "variables",
+    ":vars": "variables",
+    ":precondition": "a condition",
+    ":effect": "an effect",
+}
 _WITHOUT_MEANING: Final = frozenset({":comment", ":documentation", ":name"})
 
 
@@ -47,7 +52,7 @@ def _parts(source: Source, tree: Tree, what: str) -> dict[str, Tree]:
         if key in found:
             raise source.error(f"a second {quote(key)} in {what}", tree, index, "join the two with '(and …)'")
         if key in _KEYS:
-            found[key] = subtree(source, tree, index + 1, f"what {quote(key)} is")
+            found[key] = subtree(source, tree, index + 1, _KEYS[key])
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from planner.model import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.pddl import refused
 from planner.pddl.refused import unsupported
-from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.trees import Source, Tree, counted, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 
@@ -34,6 +34,9 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
         return reader(tree, words, scope)
     if head in refused.CONDITIONS and not is_flat(tree):
         raise unsupported(words.source, refused.CONDITIONS[head], tree)
+    if head == "when" and not is_flat(tree):
+        message = f"found {quote(tree)}, expected a condition: 'when' belongs to effects"
+        raise words.source.error(message, tree, None, "use 'imply'")
     return words.atom(tree, scope)
 
 
@@ -45,7 +48,7 @@ def is_flat(tree: Tree) -> bool:
 def subtree(source: Source, tree: Tree, index: int, what: str) -> Tree:
     """Return the item `index` of `tree`, which has to be a list."""
     if index >= len(tree):
-        raise source.error(f"found the end of {quote(tree)}, expected {what}", tree, len(tree), f"add {what}")
+        raise source.error(f"found the end of {quote(tree)}, expected {what}", tree, len(tree), "add it")
     item = tree[index]
     if not isinstance(item, list):
         message = f"found {quote(item)}, expected {what} in parentheses"
@@ -110,7 +113,7 @@ def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
     if any(isinstance(item, list) or NUMBER.fullmatch(item) for item in tree[1:]):
         raise unsupported(words.source, refused.NUMERIC_COMPARISON, tree)
     if len(tree) != 3:
-        message = f"'=' has {len(tree) - 1} arguments here, expected 2"
+        message = f"'=' has {counted(len(tree) - 1, 'argument')} here, expected 2"
         raise words.source.error(message, tree, None, "write '(= a b)'")
     left, right = words.terms(tree, scope)
     return Equals(left, right)

@@ -47,11 +47,9 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
         section = tree[index]
         keyword = section[0] if isinstance(section, list) and section else None
         if not isinstance(keyword, str):
-            raise source.error(
-                f"found {quote(section)}, expected a section such as '({known_first(known)} …)'", tree, index
-            )
+            raise source.error(f"found {quote(section)}, expected a section such as '({_first(known)} …)'", tree, index)
         if keyword in refused.SECTIONS:
-            name_of = section[1] if len(section) > 1 and isinstance(section[1], str) else ""
+            name_of = section[1] if len(section) > 1 and isinstance(section[1], str) and section[1][0] != ":" else ""
             raise unsupported(source, refused.SECTIONS[keyword], section, None, name_of)
         if keyword not in known and keyword not in ignored:
             hint = nearest(keyword, [*known, *ignored]) or f"a {kind} has {', '.join(known)}"
@@ -60,7 +58,7 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
     return Definition(source, name, tree, sections)
 
 
-def known_first(known: Collection[str]) -> str:
+def _first(known: Collection[str]) -> str:
     """Return the first of `known`, as an example."""
     return next(iter(known))
 

@@ -12,7 +12,7 @@ from planner.model.numbers import exact_number
 from planner.pddl import refused
 from planner.pddl.conditions import NUMBER, check_length, is_flat, read_condition, subtree
 from planner.pddl.refused import unsupported
-from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.trees import Source, Tree, counted, quote
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 
 TOTAL_COST: Final = "total-cost"
@@ -124,8 +124,8 @@ class _Reader:
     def increase(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         source = self.words.source
         if len(tree) != 3:
-            hint = "write '(increase (total-cost) 1)'"
-            raise source.error(f"'increase' has {len(tree) - 1} arguments here, expected 2", tree, None, hint)
+            message = f"'increase' has {counted(len(tree) - 1, 'argument')} here, expected 2"
+            raise source.error(message, tree, None, "write '(increase (total-cost) 1)'")
         if tree[1] not in ([TOTAL_COST], TOTAL_COST):
             raise unsupported(source, refused.NUMERIC_EFFECT, tree)
         if branch.literals is not self.found.provides:

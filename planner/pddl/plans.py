@@ -11,7 +11,7 @@ from planner.errors import InputError, Location, PlanError
 from planner.model import Number, Problem
 from planner.pddl.expressions import number
 from planner.pddl.names import Names
-from planner.pddl.trees import nearest, quote
+from planner.pddl.trees import counted, nearest, quote
 from planner.plan import Plan, Step
 
 _COMMENT: Final = re.compile(r";.*")
@@ -107,8 +107,7 @@ class _Reader:
         name = self._actions.find(*words[0])
         action = self.problem.domain.actions[name]
         if len(words) - 1 != len(action.parameters):
-            found = f"{len(words) - 1} argument{'' if len(words) == 2 else 's'}"
-            message = f"'{name}' has {found} here, expected {len(action.parameters)}"
+            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
             raise PlanError(message, place, f"it is declared as {action.signature}")
         arguments = tuple([self._objects.find(*word) for word in words[1:]])
         return Step(name, arguments, self._cost(name, arguments, place))

@@ -25,6 +25,9 @@ SECTIONS: Final = frozenset(
 )
 """Words that start a section at the second level, and so betray a parenthesis that was left open before them."""
 
+_ACTION_KEYS: Final = frozenset({":parameters", ":precondition", ":effect"})
+"""Words that stand at the third level, for the same purpose."""
+
 _WORD: Final = re.compile(r"[()]|\?[^\s()?]*|[^\s()?]+")
 _COMMENT: Final = re.compile(r";[^\n\r]*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -96,6 +99,8 @@ class Source:
             if word == ")":
                 start = opened.pop()
                 first = first or (None if opened else (start, number))
+            elif word in _ACTION_KEYS and len(opened) > 2:
+                return self._unclosed(opened[-1], f"still open where {quote(word)} stands at", number)
             elif word == "(":
                 follower = words[number + 1] if number + 1 < len(words) else ""
                 if len(opened) > 1 and follower in SECTIONS:
@@ -165,10 +170,24 @@ def quote(item: Tree | str | None) -> str:
 
 
 def _flat(tree: Tree) -> str:
-    """Return the beginning of `tree` as text."""
-    if len(tree) > 1 and isinstance(tree[0], str) and any(isinstance(item, list) for item in tree):
-        return f"({tree[0]} …)"
-    return f"({' '.join(item if isinstance(item, str) else '(…)' for item in tree[:_LONGEST_QUOTE])})"
+    """Return `tree` as text, no longer than need be."""
+    text = "("
+    stack = [iter(tree)]
+    while stack and len(text) <= _LONGEST_QUOTE:
+        for item in stack[-1]:
+            text += "(" if isinstance(item, list) else f"{item} "
+            if isinstance(item, list):
+                stack.append(iter(item))
+            break
+        else:
+            text = f"{text.rstrip()}) "
+            stack.pop()
+    return text.rstrip()
+
+
+def counted(number: int, word: str) -> str:
+    """Return `number` and `word`, which is in the plural unless it is 1."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

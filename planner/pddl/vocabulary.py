@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.errors import PddlError
 from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, TypeHierarchy, Variable
-from planner.pddl.trees import Source, Tree, nearest, quote
+from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
 
 Scope = Mapping[str, str]
@@ -145,7 +145,10 @@ class Vocabulary:
 
     def _unknown_term(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
         if term[0] == "?":
-            hint = nearest(term, scope) or "declare it in ':parameters', or with 'forall' or 'exists'"
+            places = (
+                "':parameters', or with 'forall' or 'exists'" if scope else "'forall' or 'exists', or name an object"
+            )
+            hint = nearest(term, scope) or f"declare it in {places}"
             return self.source.error(f"the variable {quote(term)} is not bound", tree, index, hint)
         if f"?{term}" in scope:
             return self.source.error(f"the object {quote(term)} is not declared", tree, index, f"write '?{term}'")
@@ -158,8 +161,7 @@ def _parameters(count: int) -> tuple[Variable, ...]:
 
 
 def _wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:
-    plural = "" if found == 1 else "s"
-    return f"{quote(name)} has {found} argument{plural} here, expected {len(parameters)}"
+    return f"{quote(name)} has {counted(found, 'argument')} here, expected {len(parameters)}"
 
 
 def _usage(declared: Predicate | Function) -> str:
