@@ -33,18 +33,23 @@ class _Reader:
         self.values: dict[Atom, Number] = {}
         self._words = words
         self._derived = derived
-        self._by_predicate: dict[str, list[Tree]] = {name: [] for name in words.predicates}
+        self._by_predicate: dict[str, list[Tree]] = {name: [] for name in words.predicates if name != "not"}
         self._negated: dict[tuple[str, ...], Tree] = {}
+        self._no_facts: set[int] = set()
 
     def read(self, section: Tree) -> None:
-        """Take what `section` states; only its facts are left in their order for `facts`."""
+        """Take what `section` states; its facts are left in their order for `facts`."""
         by_predicate = self._by_predicate
         for index in range(1, len(section)):
             entry = section[index]
             try:
-                by_predicate[entry[0]].append(entry)
+                rows = by_predicate[entry[0]]
             except (KeyError, TypeError, IndexError):
+                rows = None
+            if rows is None or entry.__class__ is str:
                 self._other(section, index)
+            else:
+                rows.append(entry)
 
     def facts(self, sections: list[Tree]) -> tuple[Atom, ...]:
         """Check the facts that were read and return them."""
@@ -52,8 +57,7 @@ class _Reader:
             if rows:
                 self._check_columns(name, rows)
         entries = itertools.chain.from_iterable(section[1:] for section in sections)
-        known = self._by_predicate
-        unique = dict.fromkeys([tuple(entry) for entry in entries if entry[0] in known])
+        unique = dict.fromkeys([tuple(entry) for entry in entries if id(entry) not in self._no_facts])
         for row, tree in self._negated.items():
             if row in unique:
                 message = f"{quote(list(row))} is stated, and its negation as well"
@@ -88,12 +92,14 @@ class _Reader:
         match entry:
             case ["=", *_]:
                 self._value(entry)
-            case ["not", [str(name), *_] as atom] if name in self._words.arities:
+                self._no_facts.add(id(entry))
+            case ["not", [str(), *_] as atom]:
                 self._words.atom(atom, {})
                 self._negated.setdefault(tuple(atom), atom)
+                self._no_facts.add(id(entry))
             case _:
                 self._refuse(entry)
-                self._words.atom(entry[1] if entry[0] == "not" and _is_list(entry, 1) else entry, {})
+                self._words.atom(entry, {})
 
     def _refuse(self, entry: Tree) -> None:
         """Raise where `entry` is a construct beyond the ADL level."""
@@ -109,18 +115,20 @@ class _Reader:
         if len(entry) != 3:
             message = f"found {quote(entry)}, expected a value such as '(= (distance a b) 3)'"
             raise source.error(message, entry)
-        term = entry[1] if isinstance(entry[1], list) else [entry[1]]
-        if term == [TOTAL_COST]:
-            read_number(source, entry, 2)
+        value = read_number(source, entry, 2)
+        if entry[1] in ([TOTAL_COST], TOTAL_COST):
             return
-        if isinstance(entry[1], str) and term[0] not in self._words.functions:
-            hint = nearest(term[0], self._words.functions) or "name a function"
-            raise source.error(f"the function {quote(term[0])} is not declared", entry, 1, hint)
-        atom, value = self._words.function_term(term, {}), read_number(source, entry, 2)
+        atom = self._function_term(entry)
         if self.values.setdefault(atom, value) != value:
-            message = f"{quote(term)} has a second value; the first is {self.values[atom]}"
+            message = f"{quote(entry[1])} has a second value; the first is {self.values[atom]}"
             raise source.error(message, entry, None, "remove one")
 
-
-def _is_list(tree: Tree, index: int) -> bool:
-    return len(tree) > index and isinstance(tree[index], list)
+    def _function_term(self, entry: Tree) -> Atom:
+        """Return the term whose value `entry` states; parentheses may be missing where it has no arguments."""
+        if isinstance(entry[1], list):
+            return self._words.function_term(entry[1], {})
+        function = self._words.functions.get(entry[1])
+        if function is None or function.parameters:
+            hint = nearest(entry[1], self._words.functions)
+            raise self._words.source.error(f"found {quote(entry[1])}, expected a function", entry, 1, hint)
+        return Atom(entry[1])

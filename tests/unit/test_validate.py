@@ -123,8 +123,8 @@ FAILURES = [
         "a fact that never held",
         ["move(r2, hall, lab)", "move(r2, lab, roof)"],
         (
-            "step 2 move(r2, lab, roof): requires door(lab, roof), which is false in the initial state and never provided "
-            "before"
+            "step 2 move(r2, lab, roof): requires door(lab, roof), "
+            "which is false in the initial state and never provided before"
         ),
     ),
     (
