@@ -20,7 +20,8 @@ from planner.declare.scope import Scope
 from planner.declare.signatures import Signatures, default_parameters
 from planner.declare.syntax import is_name, shown
 from planner.declare.types import Types
-from planner.model import Axiom, DomainModel, Exists, Function, Object, Predicate, Variable
+from planner.errors import did_you_mean
+from planner.model import Atom, Axiom, DomainModel, Exists, Function, Object, Predicate, Variable
 from planner.model.formulas import free_variables
 
 PREDICATE_TAGS = frozenset({"trusted"})
@@ -107,30 +108,43 @@ class Declarations:
         self.actions[name] = declared
         return declared
 
-    def derive(
+    def derive(self, head: Atom, parameters: Mapping[str, TypeLike], condition: Any, place: Place) -> None:
+        """Add a rule: `head` holds where `condition` does, for some objects of the `parameters` that it leaves out."""
+        variables = self.variables(parameters, place.within("parameters"))
+        known = {each.name: each for each in variables}
+        arguments = [f"?{each.removeprefix('?')}" for each in head.args]
+        for argument in arguments:
+            if argument not in known:
+                near = did_you_mean(argument[1:], [name[1:] for name in known])
+                raise place.within("head").error(
+                    f"argument {argument[1:]!r} of {head} is not among the parameters", near
+                )
+        if len(set(arguments)) < len(arguments):
+            raise place.within("head").error(f"{head} has an argument twice", "write '==' in the condition instead")
+        hidden = tuple([each for each in variables if each.name not in arguments])
+        self.rule(head.predicate, tuple([known[each] for each in arguments]), hidden, condition, place)
+
+    def rule(
         self,
         name: str,
-        head: tuple[str, ...],
         parameters: tuple[Variable, ...],
+        hidden: tuple[Variable, ...],
         condition: Any,
         place: Place,
         *,
         exact: bool = False,
     ) -> None:
-        """Add a rule: `name(head…)` holds where `condition` does, for some objects of the other `parameters`."""
+        """Add a rule: `name(parameters…)` holds where `condition` does for some objects of the `hidden` variables."""
         owner = f"derived predicate {name!r}"
-        _check_distinct(parameters, owner, place)
-        mine = {each.name: each for each in parameters}
-        scope = Scope(owner, {each.name: each.types for each in parameters}, self.constants)
+        _check_distinct((*parameters, *hidden), owner, place)
+        scope = Scope(owner, {each.name: each.types for each in (*parameters, *hidden)}, self.constants)
         formula = Conditions(scope, self.types.parents, exact=exact).formula(condition, place.within("condition"))
-        shown_ = tuple([mine[each] for each in head])
-        hidden = tuple([each for each in parameters if each.name not in head])
         unused = {each.name for each in hidden} - free_variables(formula)
         if unused:
             raise place.error(
                 f"parameter {min(unused)[1:]!r} occurs neither in the head nor in the condition of {owner}"
             )
-        self._add_axiom(Axiom(name, shown_, Exists(hidden, formula) if hidden else formula), scope, place)
+        self._add_axiom(Axiom(name, parameters, Exists(hidden, formula) if hidden else formula), scope, place)
 
     def _add_axiom(self, axiom: Axiom, scope: Scope, place: Place) -> None:
         scope.atom(axiom.head, place, bare=False)

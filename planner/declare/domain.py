@@ -11,7 +11,7 @@ from planner.declare.entity import Entity
 from planner.declare.marks import ActionFields, Condition, Patterns, TypeLike
 from planner.declare.numbers import resolution_of
 from planner.declare.parameters import Parameters, from_mapping, from_signature
-from planner.declare.places import CodePlace, Place, caller, caller_names, definition
+from planner.declare.places import Place, caller, caller_names, definition
 from planner.declare.problem import Facts, GoalLike, ProblemBuilder
 from planner.declare.refs import PredicateRef
 from planner.declare.signatures import default_parameters
@@ -162,13 +162,7 @@ class Domain:
         `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
         """
         place = caller()
-        name, arguments = _head(head, place)
-        variables = self._declarations.variables(parameters, place.within("parameters"))
-        known = [each.name for each in variables]
-        for argument in arguments:
-            if argument not in known:
-                raise place.error(f"argument {argument[1:]!r} of {head} is not among the parameters")
-        self._changed().derive(name, arguments, variables, condition, place)
+        self._changed().derive(_atom(head, place), parameters, condition, place)
 
     def problem(
         self,
@@ -223,24 +217,24 @@ class Domain:
             return text, self._declarations.variables(parameters, place)
         if "(" not in text:
             return text, default_parameters([self._declarations.types.resolve(each, place) for each in types])
-        name, arguments = _head(text, place)
-        if len(arguments) != len(types):
-            raise place.error(f"{text} names {len(arguments)} parameters, but {len(types)} types are given")
-        resolved = [self._declarations.types.resolve(each, place) for each in types]
-        return name, tuple([Variable(each, names) for each, names in zip(arguments, resolved, strict=True)])
+        atom = _atom(text, place)
+        if len(atom.args) != len(types):
+            raise place.error(f"{text} names {len(atom.args)} parameters, but {len(types)} types are given")
+        pairs = [(each.removeprefix("?"), type_) for each, type_ in zip(atom.args, types, strict=True)]
+        if len(dict(pairs)) < len(pairs):
+            raise place.error(f"{text} has two parameters of one name")
+        return atom.predicate, self._declarations.variables(dict(pairs), place)
 
 
 def _parents(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _head(text: str, place: Place) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the variables of `name(argument, …)`."""
+def _atom(text: str, place: Place) -> Atom:
     try:
-        atom = parse_atom(text)
+        return parse_atom(text)
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
-    return atom.predicate, tuple([f"?{arg.removeprefix('?')}" for arg in atom.args])
 
 
 def declare_model(declarations: Declarations, model: DomainModel, place: Place) -> None:
@@ -276,7 +270,4 @@ def add_action(declarations: Declarations, action: Action, place: Place) -> Acti
 
 def add_axiom(declarations: Declarations, axiom: Axiom, place: Place) -> None:
     """Declare a finished rule."""
-    declarations.derive(axiom.predicate, axiom.head.args, axiom.parameters, axiom.condition, place, exact=True)
-
-
-__all__ = ["CodePlace", "Domain"]
+    declarations.rule(axiom.predicate, axiom.parameters, (), axiom.condition, place, exact=True)

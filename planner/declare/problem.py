@@ -67,7 +67,7 @@ class ProblemBuilder:
         initial: Facts,
         goal: GoalLike,
         *,
-        values: Mapping[str | Atom, Any],
+        values: Mapping[Any, Any],
         unknown: Patterns,
         metric: Metric | str,
         resolution: Decimal | None,
@@ -193,7 +193,7 @@ class ProblemBuilder:
             raise here.error("the utility of a soft goal is 0, and is above it")
         return SoftGoal(self._conditions.formula(condition, here), gain)
 
-    def _values(self, values: Mapping[str | Atom, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
+    def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place

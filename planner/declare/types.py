@@ -26,6 +26,13 @@ class Types:
         self._hierarchy: TypeHierarchy | None = None
         self._overlaps: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = {}
 
+    @classmethod
+    def of(cls, parents: Mapping[str, tuple[str, ...]]) -> Types:
+        """Return the types of a finished domain."""
+        found = cls()
+        found.parents.update(parents)
+        return found
+
     @property
     def hierarchy(self) -> TypeHierarchy:
         """The types as a table, made anew when a type was added."""

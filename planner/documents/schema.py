@@ -1,0 +1,232 @@
+"""The one schema of documents, in pydantic: what YAML and JSON may say, and JSON Schema for editors."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
+_NUMBER: Final = {"type": "number"}
+_TERM: Final = {"anyOf": [_NUMBER, _TEXT]}
+
+
+def _listed(value: Any) -> Any:
+    """Return one value as a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
+def _number(value: Any) -> int | Decimal | str:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise PydanticCustomError("kind", "expected a number")
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def _term(value: Any) -> int | Decimal | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise PydanticCustomError("kind", "expected a number or a function such as distance(a, b)")
+    return _number(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        advice = "" if isinstance(value, list | dict) or value is None else ": put quotes around it"
+        raise PydanticCustomError("kind", "expected a text{advice}", {"advice": advice})
+    return value
+
+
+Text = Annotated[str, PlainValidator(_text), WithJsonSchema(_TEXT)]
+Texts = Annotated[list[Text], BeforeValidator(_listed), WithJsonSchema(_TEXTS)]
+Number = Annotated[Any, PlainValidator(_number), WithJsonSchema(_NUMBER)]
+Terms = Annotated[
+    list[Annotated[Any, PlainValidator(_term), WithJsonSchema(_TERM)]],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_NUMBER, _TEXT, {"type": "array", "items": _TERM}]}),
+]
+
+
+class _Part(BaseModel):
+    """A mapping in a document: no unknown keys; a key without a value counts as left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, value: Any) -> Any:
+        if isinstance(value, dict) and any(each is None for each in value.values()):
+            return {key: each for key, each in value.items() if each is not None}
+        return {} if value is None else value
+
+
+def _shape(value: Any) -> str:
+    """Return which way of writing was chosen where there are several."""
+    return "mapping" if isinstance(value, dict) else "list"
+
+
+Types = Annotated[Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+Parameters = Annotated[
+    Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[list[Texts], Tag("list")], Discriminator(_shape)
+]
+
+
+class _Signature(_Part):
+    parameters: Parameters = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: Any) -> Any:
+        return {"parameters": value} if isinstance(value, list) else value
+
+
+class PredicateDocument(_Signature):
+    """A predicate: its parameters (name → type, or types alone), and what makes its facts stale."""
+
+    stale_with: Texts = []
+    tags: Texts = []
+    description: Text = ""
+
+
+class FunctionDocument(_Signature):
+    """A static numeric function, for costs."""
+
+
+class FromDocument(_Part):
+    """Where a data parameter's value comes from: the step that provides `fact`, its result's field at `path`."""
+
+    fact: Text
+    path: Text = ""
+
+
+class DataDocument(BaseModel):
+    """A parameter that search ignores and execution fills."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    type: Text = "str"
+    default: Any = None
+    source: FromDocument | None = Field(default=None, alias="from")
+    fixed: bool = False
+    description: Text = ""
+
+
+class WhenDocument(_Part):
+    """An effect under a condition, for all objects of `variables` (name → type)."""
+
+    requires: Texts = []
+    provides: Texts = []
+    modifies: Texts = []
+    variables: dict[Text, Texts] = {}
+
+
+class OutcomeDocument(_Part):
+    """One of the results that an action may have."""
+
+    probability: Number
+    provides: Texts = []
+    modifies: Texts = []
+    name: Text = ""
+
+
+class ActionDocument(_Part):
+    """An action."""
+
+    parameters: dict[
+        Text,
+        Annotated[Annotated[DataDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)],
+    ] = {}
+    requires: Texts = []
+    provides: Texts = []
+    modifies: Texts = []
+    when: Annotated[
+        Annotated[WhenDocument, Tag("mapping")] | Annotated[list[WhenDocument], Tag("list")], Discriminator(_shape)
+    ] = []
+    cost: Terms = [1]
+    resolution: Number | None = None
+    after: Texts = []
+    creates: dict[Text, Text] = {}
+    duration: Number | None = None
+    risk: Number = 0
+    outcomes: list[OutcomeDocument] = []
+    tags: Texts = []
+    description: Text = ""
+    similes: Texts = []
+    examples: Texts = []
+
+
+class DerivedDocument(_Part):
+    """A rule: `head` holds wherever `condition` does."""
+
+    head: Text
+    parameters: dict[Text, Texts] = {}
+    condition: Texts
+
+
+class DomainDocument(_Part):
+    """A domain: what can be, and what can be done."""
+
+    domain: Text
+    description: Text = ""
+    resolution: Number | None = None
+    types: Types = {}
+    constants: dict[Text, Texts] = {}
+    predicates: dict[Text, PredicateDocument] = {}
+    functions: dict[Text, FunctionDocument] = {}
+    actions: dict[Text, ActionDocument] = {}
+    derived: list[DerivedDocument] = []
+
+
+class SoftDocument(_Part):
+    """A soft goal, where conditions repeat and so cannot be keys."""
+
+    condition: Texts
+    utility: Number
+
+
+class GoalDocument(_Part):
+    """What must hold at the end, and what would be good to have (condition → utility)."""
+
+    hard: Texts = []
+    soft: Annotated[
+        Annotated[dict[Text, Number], Tag("mapping")] | Annotated[list[SoftDocument], Tag("list")],
+        Discriminator(_shape),
+    ] = {}
+
+
+class ProblemDocument(_Part):
+    """A problem of a domain, which stands in the same file or is given beside it."""
+
+    problem: Text
+    domain: Text | None = None
+    objects: dict[Text, Texts] = {}
+    initial: Texts = []
+    goal: Annotated[Annotated[GoalDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)] = []
+    values: dict[Text, Number] = {}
+    resolution: Number | None = None
+    unknown: Texts = []
+    metric: Text = "cost"
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a document: a domain, a problem, or a list of these."""
+    schema = TypeAdapter(DomainDocument | ProblemDocument | list[DomainDocument | ProblemDocument]).json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A domain or problem of Forethought",
+        **schema,
+    }

@@ -1,0 +1,222 @@
+"""From domains and problems to documents that read back as the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.declare.datatypes import data_type_name
+from planner.declare.signatures import default_parameters
+from planner.documents.atoms import Notation
+from planner.documents.emit import to_json, to_yaml
+from planner.documents.values import from_default
+from planner.errors import UnsupportedError
+from planner.model import (
+    REQUIRED,
+    ROOT_TYPE,
+    TRUE,
+    Action,
+    Atom,
+    Axiom,
+    CostFunction,
+    CostTerm,
+    DataParameter,
+    DomainModel,
+    Goal,
+    Metric,
+    Object,
+    Outcome,
+    Predicate,
+    Problem,
+    Variable,
+    When,
+)
+
+
+def write_yaml(item: DomainModel | Problem, *, domain: bool = True) -> str:
+    """Return `item` as YAML 1.2: a problem after its domain, or without it where `domain` is false.
+
+    Raises `UnsupportedError` for what only Python can hold: costs that it computes, and types of data without a name.
+    Handlers are left out.
+    """
+    return to_yaml(documents_of(item, domain=domain))
+
+
+def write_json(item: DomainModel | Problem, *, domain: bool = True) -> str:
+    """Return `item` as JSON: one object, or the list of domain and problem; see `write_yaml`."""
+    documents = documents_of(item, domain=domain)
+    return to_json(documents if len(documents) > 1 else documents[0]) + "\n"
+
+
+def documents_of(item: DomainModel | Problem, *, domain: bool) -> list[dict[str, Any]]:
+    """Return `item` as plain data: mappings, lists, texts and numbers."""
+    if isinstance(item, DomainModel):
+        return [domain_document(item)]
+    return [*([domain_document(item.domain)] if domain else []), problem_document(item)]
+
+
+def domain_document(domain: DomainModel) -> dict[str, Any]:
+    """Return the document of `domain`."""
+    constants = frozenset(each.name for each in domain.constants)
+    return _without_defaults(
+        {
+            "domain": domain.name,
+            "description": domain.description,
+            "types": {name: _one(parents) for name, parents in domain.types.items()},
+            "constants": _objects(domain.constants),
+            "predicates": {name: _predicate(each, constants) for name, each in domain.predicates.items()},
+            "functions": {name: {"parameters": _signature(each.parameters)} for name, each in domain.functions.items()},
+            "actions": {name: _action(each, constants) for name, each in domain.actions.items()},
+            "derived": [_rule(each, constants) for each in domain.axioms],
+        }
+    )
+
+
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Return the document of `problem`, which names its domain."""
+    write = Notation((), ())
+    return _without_defaults(
+        {
+            "problem": problem.name,
+            "domain": problem.domain.name,
+            "objects": _objects(problem.objects),
+            "initial": list(map(str, problem.initial)),
+            "goal": _goal(problem.goal, write),
+            "values": {str(term): value for term, value in problem.values.items()},
+            "unknown": list(map(str, problem.unknown)),
+            "metric": "length" if problem.metric is Metric.LENGTH else None,
+        }
+    )
+
+
+def _goal(goal: Goal, write: Notation) -> Any:
+    if not goal.soft:
+        return write.formula(goal.hard)
+    conditions = [write.single(each.condition) for each in goal.soft]
+    soft: Any = dict(zip(conditions, (each.utility for each in goal.soft), strict=True))
+    if len(soft) < len(conditions):
+        pairs = zip(conditions, goal.soft, strict=True)
+        soft = [{"condition": text, "utility": each.utility} for text, each in pairs]
+    return _without_defaults({"hard": write.formula(goal.hard), "soft": soft})
+
+
+def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
+    write = Notation([each.name for each in predicate.parameters], constants)
+    return _without_defaults(
+        {
+            "parameters": _signature(predicate.parameters),
+            "stale_with": write.patterns(predicate.stale_with),
+            "tags": sorted(predicate.tags),
+            "description": predicate.description,
+        }
+    )
+
+
+def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
+    before = Notation([each.name for each in action.parameters], constants)
+    after = before.inside(action.creates)
+    parameters = _variables(action.parameters)
+    parameters.update({each.name: _data(each, action, before) for each in action.data})
+    cost = [_cost(term, action, before) for term in action.cost]
+    return _without_defaults(
+        {
+            "description": action.description,
+            "parameters": parameters,
+            "requires": before.formula(action.requires),
+            "provides": after.literals(action.provides),
+            "modifies": before.patterns(action.modifies),
+            "when": [_when(each, before, action) for each in action.when],
+            "cost": None if cost == [1] else cost[0] if len(cost) == 1 else cost,
+            "after": before.patterns(action.after),
+            "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
+            "duration": action.duration,
+            "risk": action.risk or None,
+            "outcomes": [_outcome(each, after) for each in action.outcomes],
+            "tags": sorted(action.tags),
+            "similes": list(action.similes),
+            "examples": list(action.examples),
+        },
+        keep=("cost", "duration"),
+    )
+
+
+def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
+    inner = before.inside(each.name for each in when.variables)
+    return _without_defaults(
+        {
+            "variables": _variables(when.variables),
+            "requires": inner.formula(when.requires),
+            "provides": inner.inside(action.creates).literals(when.provides),
+            "modifies": inner.patterns(when.modifies),
+        }
+    )
+
+
+def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
+    return _without_defaults(
+        {
+            "probability": outcome.probability,
+            "name": outcome.name,
+            "provides": after.literals(outcome.provides),
+            "modifies": after.patterns(outcome.modifies),
+        }
+    )
+
+
+def _cost(term: CostTerm, action: Action, write: Notation) -> Any:
+    if isinstance(term, CostFunction):
+        hint = "give the costs as values of a function, such as cost(a, b)"
+        raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
+    return write.atom(term) if isinstance(term, Atom) else term
+
+
+def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
+    owner = f"data parameter {parameter.name!r} of {action.name!r}"
+    name = data_type_name(parameter.annotation)
+    if name is None:
+        raise UnsupportedError(f"the type {parameter.annotation!r} of {owner} in a document", "use a type with a name")
+    found: dict[str, Any] = {"type": name}
+    if parameter.default != REQUIRED:
+        found["default"] = from_default(parameter.default, parameter.annotation, owner)
+    if parameter.source is not None:
+        found["from"] = _without_defaults({"fact": write.atom(parameter.source.fact), "path": parameter.source.path})
+    if parameter.fixed:
+        found["fixed"] = True
+    return found | _without_defaults({"description": parameter.description})
+
+
+def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
+    write = Notation([each.name for each in axiom.parameters], constants)
+    head = Atom(axiom.predicate, tuple([each.name.removeprefix("?") for each in axiom.parameters]))
+    return {
+        "head": str(head),
+        **_without_defaults({"parameters": _variables(axiom.parameters)}),
+        "condition": write.formula(axiom.condition) if axiom.condition != TRUE else [],
+    }
+
+
+def _signature(parameters: tuple[Variable, ...]) -> Any:
+    """Return types alone where the parameters are named after them, else names and types."""
+    if parameters == default_parameters([each.types for each in parameters]):
+        return [_one(each.types) for each in parameters]
+    return _variables(parameters)
+
+
+def _variables(variables: tuple[Variable, ...]) -> dict[str, Any]:
+    return {each.name.removeprefix("?"): _one(each.types) for each in variables}
+
+
+def _objects(objects: tuple[Object, ...]) -> dict[str, Any]:
+    return {each.name: _one(each.types) for each in objects}
+
+
+def _one(types: tuple[str, ...]) -> Any:
+    return types[0] if len(types) == 1 else list(types) if types else [ROOT_TYPE]
+
+
+def _without_defaults(document: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return `document` without what is empty; what is listed in `keep` only where it is None."""
+    return {
+        key: value
+        for key, value in document.items()
+        if value is not None and (key in keep or isinstance(value, int) or value)
+    }

@@ -1,0 +1,208 @@
+"""YAML 1.2 text to data, event by event: nothing recurses, and bombs are refused.
+
+The core schema alone decides what a plain word is, so `yes`, `no`, `on` and `off` are texts. Keys are always texts.
+Numbers with a fraction are exact decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final
+
+from planner.documents.places import Path, Positions
+from planner.errors import DocumentError, Location
+
+DEEPEST: Final = 50
+"""How deep lists and mappings may nest."""
+LARGEST: Final = 5_000_000
+"""How many values a file may have once its aliases are expanded."""
+LONGEST_NUMBER: Final = 60
+
+_NULL: Final = re.compile(r"~|null|Null|NULL|")
+_BOOL: Final = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_SPECIAL: Final = re.compile(r"([-+]?)\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TAG: Final = "tag:yaml.org,2002:"
+
+
+def parse_yaml(text: str, source: str) -> list[Any]:
+    """Return the data of each document in `text`; raises `DocumentError` with line and column."""
+    builder = _Builder(source)
+    for event in _events(text, source):
+        builder.take(event)
+    return builder.documents
+
+
+def yaml_positions(text: str, source: str) -> Positions:
+    """Return where each value of `text`, which `parse_yaml` has read, is written: that of its key in a mapping."""
+    builder = _Builder(source, positions={})
+    for event in _events(text, source):
+        builder.take(event)
+    return builder.positions or {}
+
+
+def _events(text: str, source: str) -> Iterator[Any]:
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only documents need it
+    from ruamel.yaml.error import MarkedYAMLError  # noqa: PLC0415 - as above
+
+    try:
+        yield from YAML(typ="safe", pure=True).parse(text)
+    except DocumentError:
+        raise
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Location(source, mark.line + 1, mark.column + 1) if mark else Location(source)
+        raise DocumentError(f"this is no YAML: {error.problem or error.context}", place) from None
+    except Exception as error:  # noqa: BLE001 - the scanner has more ways to stumble than it declares
+        raise DocumentError(f"this is no YAML: {_first_line(error)}", Location(source)) from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list or mapping that is being filled."""
+
+    value: Any
+    anchor: str | None
+    path: Path
+    key: str | None = None
+    size: int = 1
+    places: dict[str, Location] = field(default_factory=dict)
+
+
+class _Builder:
+    """Takes events and keeps the documents made so far, and positions where asked for them."""
+
+    def __init__(self, source: str, positions: dict[Path, tuple[int, int]] | None = None) -> None:
+        self.documents: list[Any] = []
+        self.positions = positions
+        self._source = source
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}
+
+    def take(self, event: Any) -> None:
+        """Take the next event of the parser."""
+        kind = type(event).__name__
+        if kind == "ScalarEvent":
+            self._scalar(event)
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self._open(event, {} if kind == "MappingStartEvent" else [])
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            frame = self._stack.pop()
+            self._add(frame.value, frame.size, frame.anchor, event)
+        elif kind == "AliasEvent":
+            self._alias(event)
+        elif kind == "DocumentStartEvent":
+            self._anchors = {}
+
+    def _scalar(self, event: Any) -> None:
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and isinstance(frame.value, dict) and frame.key is None:
+            self._key(frame, event)
+        else:
+            self._mark(event)
+            self._add(self._resolved(event), 1, event.anchor, event)
+
+    def _key(self, frame: _Frame, event: Any) -> None:
+        key, place = event.value, self._location(event)
+        if key in frame.value:
+            raise DocumentError(f"the key {key!r} stands twice", place, f"it is already at {frame.places[key]}")
+        frame.key = key
+        frame.places[key] = place
+        self._mark(event)
+
+    def _open(self, event: Any, value: Any) -> None:
+        if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
+            raise DocumentError("a key is a text, not a list or mapping", self._location(event))
+        if len(self._stack) >= DEEPEST:
+            raise DocumentError(f"lists and mappings nest deeper than {DEEPEST} levels", self._location(event))
+        if event.tag and event.tag not in (_TAG + "map", _TAG + "seq"):
+            raise self._unknown_tag(event)
+        self._mark(event)
+        self._stack.append(_Frame(value, event.anchor, self._path()))
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            raise DocumentError(f"there is no anchor '&{event.anchor}' before this alias", self._location(event))
+        if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
+            raise DocumentError("a key is a text, not an alias", self._location(event))
+        self._mark(event)
+        self._add(*self._anchors[event.anchor], None, event)
+
+    def _add(self, value: Any, size: int, anchor: str | None, event: Any) -> None:
+        if anchor:
+            self._anchors[anchor] = (value, size)
+        if not self._stack:
+            self.documents.append(value)
+            return
+        frame = self._stack[-1]
+        frame.size += size
+        if frame.size > LARGEST:
+            raise DocumentError(f"with its aliases, this holds more than {LARGEST} values", self._location(event))
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        else:
+            frame.value[frame.key] = value
+            frame.key = None
+
+    def _path(self) -> Path:
+        if not self._stack:
+            return (len(self.documents),)
+        frame = self._stack[-1]
+        return (*frame.path, len(frame.value) if isinstance(frame.value, list) else frame.key or "")
+
+    def _mark(self, event: Any) -> None:
+        if self.positions is not None:
+            mark = event.start_mark
+            self.positions.setdefault(self._path(), (mark.line + 1, mark.column + 1))
+
+    def _location(self, event: Any) -> Location:
+        return Location(self._source, event.start_mark.line + 1, event.start_mark.column + 1)
+
+    def _resolved(self, event: Any) -> Any:
+        """Return what a scalar stands for."""
+        text, tag = event.value, event.tag
+        if tag == _TAG + "str" or tag == "!" or (tag is None and event.style is not None):
+            return text
+        if tag is not None and tag not in (_TAG + "int", _TAG + "float", _TAG + "bool", _TAG + "null"):
+            raise self._unknown_tag(event)
+        value = self._plain(text, event)
+        if tag is not None and (isinstance(value, str) or tag.removeprefix(_TAG) != _kind(value)):
+            raise DocumentError(f"{text!r} is no {tag.removeprefix(_TAG)}", self._location(event))
+        return value
+
+    def _plain(self, text: str, event: Any) -> Any:
+        if _NULL.fullmatch(text):
+            return None
+        if _BOOL.fullmatch(text):
+            return text.lower() == "true"
+        special = _SPECIAL.fullmatch(text)
+        if special:
+            return float(f"{special[1] or ''}{special[2] or special[3]}")
+        whole = _INT.fullmatch(text)
+        if (whole or _FLOAT.fullmatch(text)) and len(text) > LONGEST_NUMBER:
+            raise DocumentError(f"a number of {len(text)} characters is out of range", self._location(event))
+        if whole:
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        return Decimal(text) if _FLOAT.fullmatch(text) else text
+
+    def _unknown_tag(self, event: Any) -> DocumentError:
+        return DocumentError(f"the tag {str(event.tag)!r} is not known here", self._location(event), "leave it out")
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+    return "float"

@@ -1,0 +1,133 @@
+"""From what the command line is given to a problem: files of every kind, folders, and the names of shipped domains."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from planner.errors import InputError, Location, did_you_mean
+from planner.loading.files import (
+    DOCUMENTS,
+    KNOWN,
+    DocumentSource,
+    FolderSource,
+    PddlSource,
+    folder_files,
+    hddl,
+    read_problem_file,
+)
+from planner.loading.source import Source
+from planner.model import DomainModel, Problem
+
+_PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
+_MANY: Final = 12
+
+
+def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> Problem:
+    """Return a problem, ready to be solved.
+
+    `domain` is a .py (or `file.py:name`), .yaml, .json or .pddl file, a folder, or the name of a shipped domain.
+    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken.
+    Raises `InputError` for mistakes in what was given, `UnsupportedError` for HDDL.
+    """
+    source = open_source(os.fspath(domain))
+    if problem is None:
+        return _first(source)
+    wanted = os.fspath(problem)
+    if _is_file(wanted):
+        return _from_file(wanted, source)
+    own = source.problems()
+    if wanted in own:
+        return own[wanted]
+    raise _unknown_problem(wanted, source, own)
+
+
+def load_domain(domain: str | os.PathLike[str]) -> DomainModel:
+    """Return the domain that a file, a folder or the name of a shipped domain gives; see `load`."""
+    return open_source(os.fspath(domain)).domain()
+
+
+def open_source(text: str) -> Source:
+    """Return where domain and problems are read from; the text decides, and nothing is read yet."""
+    python = _PYTHON.match(text)
+    if python:
+        from planner.loading.python import PythonSource  # noqa: PLC0415 - each kind of file loads only its reader
+
+        return PythonSource(Path(python[1]), python[2])
+    path = Path(text)
+    suffix = path.suffix.lower()
+    if suffix in DOCUMENTS:
+        return DocumentSource(path)
+    if suffix == ".pddl":
+        return PddlSource(path)
+    if suffix == ".hddl":
+        raise hddl(path)
+    return _named(text, path)
+
+
+def _named(text: str, path: Path) -> Source:
+    """Return a shipped domain or a folder; a name of the former needs './' to mean the latter."""
+    from planner.loading.shipped import ShippedSource, shipped_names  # noqa: PLC0415 - looking around takes time
+
+    names = shipped_names()
+    if text in names:
+        return ShippedSource(text)
+    if path.is_dir():
+        return _folder(path)
+    listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
+    if path.is_file():
+        kinds = ", ".join(sorted(KNOWN))
+        raise InputError(
+            f"a file of kind {path.suffix or '(none)'!r} is not read", Location(text), f"known are {kinds}"
+        )
+    near = did_you_mean(text, names)
+    hint = f"{near} ({listed})" if near else listed
+    raise InputError(f"there is no file, folder or shipped domain {text!r}", hint=hint)
+
+
+def _folder(folder: Path) -> Source:
+    package = folder / "__init__.py"
+    domain, files = folder_files(folder)
+    if domain is not None:
+        return FolderSource(folder, open_source(str(domain)), files)
+    if package.is_file():
+        return open_source(str(package))
+    hint = "it needs a file domain.yaml, domain.json, domain.pddl or domain.py"
+    raise InputError("the folder has no domain", Location(str(folder)), hint)
+
+
+def _is_file(text: str) -> bool:
+    python = _PYTHON.match(text)
+    path = Path(python[1]) if python else Path(text)
+    return path.is_file() or path.suffix.lower() in KNOWN
+
+
+def _from_file(text: str, source: Source) -> Problem:
+    if not _PYTHON.match(text):
+        return read_problem_file(Path(text), source)
+    problem = _first(open_source(text))
+    name = source.domain().name
+    if problem.domain.name != name:
+        other = problem.domain.name
+        raise InputError(f"problem {problem.name!r} is of domain {other!r}, not {name!r}", Location(text))
+    return problem
+
+
+def _first(source: Source) -> Problem:
+    problems = source.problems()
+    for name in problems:
+        return problems[name]
+    source.domain()
+    raise InputError("there is a domain, but no problem", Location(source.name), "give a problem after the domain")
+
+
+def _unknown_problem(wanted: str, source: Source, own: Mapping[str, Problem]) -> InputError:
+    names = list(own)
+    listed = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
+    near = did_you_mean(wanted, names)
+    known = f"its problems are {listed}" if names else "it has no problems of its own: give a file"
+    hint = f"{near} ({known})" if near else known
+    return InputError(f"{source.name} has no problem {wanted!r}, and there is no such file", hint=hint)

@@ -1,0 +1,126 @@
+"""Files of declarations that are no Python: YAML, JSON and PDDL; and folders of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from planner.errors import InputError, Location, UnsupportedError
+from planner.loading.source import LazyProblems, Source
+from planner.model import DomainModel, Problem
+
+if TYPE_CHECKING:
+    from planner.documents import Documents
+
+DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
+KNOWN: Final = frozenset({".py", ".pddl", ".hddl"}) | DOCUMENTS
+
+
+class DocumentSource:
+    """A YAML or JSON file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name = str(path)
+
+    @cached_property
+    def _documents(self) -> Documents:
+        from planner.documents import read_documents  # noqa: PLC0415 - pydantic is slow to import
+
+        return read_documents(self._path)
+
+    def domain(self) -> DomainModel:
+        """Return the one domain of the file."""
+        found = self._documents.domains
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise InputError("the file declares no domain", Location(self.name), "it begins with 'domain: NAME'")
+        names = ", ".join(domain.name for domain in found)
+        raise InputError(f"the file declares several domains: {names}", Location(self.name), "give each a file")
+
+    def problems(self) -> Mapping[str, Problem]:
+        """Return the problems of the file."""
+        return {problem.name: problem for problem in self._documents.problems}
+
+
+class PddlSource:
+    """A PDDL domain file; problems have files of their own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    def domain(self) -> DomainModel:
+        """Return the domain of the file."""
+        from planner.pddl import read_domain  # noqa: PLC0415 - each kind of file loads only its reader
+
+        return read_domain(self.path)
+
+    def problems(self) -> Mapping[str, Problem]:
+        """Return nothing: PDDL keeps problems in files of their own."""
+        return {}
+
+
+class FolderSource:
+    """A folder with one `domain.*` file; all other files of a known kind, `problems/` included, are problems."""
+
+    def __init__(self, folder: Path, domain_file: Source, files: list[Path]) -> None:
+        self.name = str(folder)
+        self._domain_file = domain_file
+        self._files = files
+
+    def domain(self) -> DomainModel:
+        """Return the domain of the folder's `domain.*` file."""
+        return self._domain_file.domain()
+
+    def problems(self) -> Mapping[str, Problem]:
+        """Return the problems in the domain's file, then those of the other files, by the names of the files."""
+        inside = self._domain_file.problems()
+        makers = {name: partial(inside.__getitem__, name) for name in inside}
+        for path in self._files:
+            makers.setdefault(path.stem, partial(read_problem_file, path, self._domain_file))
+        return LazyProblems(makers)
+
+
+def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
+    """Return the domain file of `folder`, if it has one, and the files of its problems in natural order."""
+    found = [path for path in folder.iterdir() if path.suffix.lower() in KNOWN and path.is_file()]
+    domain = next((path for path in sorted(found) if path.stem.lower() == "domain"), None)
+    problems = folder / "problems"
+    inside = problems.iterdir() if problems.is_dir() else ()
+    others = [path for path in (*found, *inside) if path != domain and path.suffix.lower() in KNOWN - {".py"}]
+    return domain, sorted(others, key=natural)
+
+
+def natural(path: Path) -> list[tuple[int, str]]:
+    """Return a key that sorts `p2` before `p10`."""
+    parts = re.split(r"(\d+)", path.stem.lower())
+    return [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def read_problem_file(path: Path, domain: Source) -> Problem:
+    """Return the one problem of a YAML, JSON or PDDL file, for the domain of `domain`."""
+    if path.suffix.lower() == ".hddl":
+        raise hddl(path)
+    if path.suffix.lower() == ".pddl":
+        from planner.pddl import read, read_problem  # noqa: PLC0415 - see above
+
+        return read(domain.path, path) if isinstance(domain, PddlSource) else read_problem(path, domain.domain())
+    from planner.documents import read_documents  # noqa: PLC0415 - see above
+
+    found = read_documents(path, domain=domain.domain()).problems
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError("the file declares no problem", Location(str(path)), "it begins with 'problem: NAME'")
+    names = ", ".join(problem.name for problem in found)
+    raise InputError(f"the file declares several problems: {names}", Location(str(path)), "give each a file")
+
+
+def hddl(path: Path) -> UnsupportedError:
+    """Return the error for a file in HDDL."""
+    return UnsupportedError(f"HDDL is not read yet ({path})", "classical domains are read from PDDL, YAML and Python")

@@ -1,0 +1,163 @@
+"""Python files: executed, and searched for the domains and problems that they leave behind."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from planner.declare import Domain
+from planner.errors import DeclarationError, ForethoughtError, InputError, Location, did_you_mean
+from planner.model import DomainModel, Problem
+from planner.pddl.text import read_text
+
+
+class PythonSource:
+    """A Python file, or one name in it (`path:name`), which may also be a function without parameters."""
+
+    def __init__(self, path: Path, attribute: str | None = None) -> None:
+        self._path = path
+        self._attribute = attribute
+        self.name = f"{path}:{attribute}" if attribute else str(path)
+
+    @cached_property
+    def _names(self) -> dict[str, Any]:
+        names = vars(execute(self._path))
+        if self._attribute is None:
+            return names
+        if self._attribute not in names:
+            public = [name for name in names if not name.startswith("_")]
+            near = did_you_mean(self._attribute, public)
+            raise InputError(f"the file has no name {self._attribute!r}", Location(str(self._path)), near)
+        return {self._attribute: self._called(names[self._attribute])}
+
+    def _called(self, value: Any) -> Any:
+        if callable(value) and not isinstance(value, Domain):
+            with told_as_input(self._path):
+                return value()
+        return value
+
+    @cached_property
+    def _problems(self) -> dict[str, Problem]:
+        """Problems under the names that they have, or those of their variables where names repeat."""
+        found: dict[str, Problem] = {}
+        for variable, value in self._names.items():
+            if isinstance(value, Problem) and not any(value is each for each in found.values()):
+                found[value.name if value.name not in found else variable] = value
+        return found
+
+    def domain(self) -> DomainModel:
+        """Return the one domain of the file: a `Domain` or `DomainModel` value, or that of its problems."""
+        found = {name: value for name, value in self._names.items() if isinstance(value, Domain | DomainModel)}
+        distinct = {id(value): name for name, value in reversed(found.items())}
+        if not found and "domain" in self._names:
+            value = self._called(self._names["domain"])
+            return model_of(value, self.name)
+        if not found and self._problems:
+            return next(iter(self._problems.values())).domain
+        if not found:
+            hint = "it needs a value made with Domain(…), or a Problem"
+            raise InputError("the file leaves no domain behind", Location(str(self._path)), hint)
+        if len(distinct) > 1:
+            names = ", ".join(sorted(distinct.values()))
+            hint = f"name one: {self._path}:{min(distinct.values())}"
+            raise InputError(f"the file has several domains: {names}", Location(str(self._path)), hint)
+        with told_as_input(self._path):
+            return model_of(next(iter(found.values())), self.name)
+
+    def problems(self) -> Mapping[str, Problem]:
+        """Return the problems of the file, in the order of their variables."""
+        if self._problems:
+            return self._problems
+        maker = self._names.get("problems")
+        found = self._called(maker) if callable(maker) else maker
+        return found if isinstance(found, Mapping) else {}
+
+
+def model_of(value: Any, name: str) -> DomainModel:
+    """Return the model of what should be a domain."""
+    if isinstance(value, Domain):
+        return value.model
+    if isinstance(value, DomainModel):
+        return value
+    if isinstance(value, Problem):
+        return value.domain
+    raise InputError(f"{name} gives {type(value).__name__}, which is no domain", hint="return Domain(…)")
+
+
+def execute(path: Path) -> ModuleType:
+    """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line."""
+    if path.name == "__init__.py":
+        return _import_package(path)
+    name = _module_name(path)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    text = read_text(path, DeclarationError)
+    sys.modules[name] = module
+    with told_as_input(path), _importable(path.parent):
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user names the file
+    return module
+
+
+def _module_name(path: Path) -> str:
+    """Return a name for the module of a file, which no other module has."""
+    return f"forethought_file_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+
+
+def _import_package(path: Path) -> ModuleType:
+    name, folder = _module_name(path), path.parent
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
+    if spec is None or spec.loader is None:
+        raise InputError("the folder cannot be imported", Location(str(folder)))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    with told_as_input(path):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Let the file import its neighbours while it is executed, as Python itself does."""
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        if entry in sys.path:
+            sys.path.remove(entry)
+
+
+@contextmanager
+def told_as_input(path: Path) -> Iterator[None]:
+    """Turn whatever the user's file raises into an `InputError` at the line of the file."""
+    try:
+        yield
+    except ForethoughtError:
+        raise
+    except SyntaxError as error:
+        place = Location(error.filename or str(path), error.lineno, error.offset)
+        raise DeclarationError(f"this is no Python: {error.msg}", place) from None
+    except (Exception, SystemExit) as error:
+        place = _place(error, path)
+        raise DeclarationError(f"the file raises {_described(error)}", place) from error
+
+
+def _place(error: BaseException, path: Path) -> Location:
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path) or Path(frame.filename) == path.resolve()
+    ]
+    return Location(str(path), lines[-1] if lines else None)
+
+
+def _described(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
