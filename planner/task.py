@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planner.plan import Step
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 State = int
 """A set of facts as bits."""
+INFINITY: Final = 1 << 512
+"""More than any sum of costs: what cannot be reached "costs" so much."""
 
 
 @dataclass(frozen=True, slots=True)

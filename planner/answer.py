@@ -1,0 +1,127 @@
+"""What a search has found so far, as an answer: plans are validated, bounds are put in the problem's units."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from decimal import Context, Decimal
+from typing import Final
+
+from planner.budget import Budget
+from planner.model import Number, Problem
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
+from planner.search import Ending, Run
+from planner.task import INFINITY, Task
+
+REPORT_SECONDS: Final = 0.05
+"""Bounds are reported no more often than this; plans at once."""
+EXACT: Final = Context(prec=600)
+"""Decimal arithmetic with more digits than any cost has."""
+
+
+class Answer:
+    """The state of one call of `solve`: what is known, and the `Result` that it makes."""
+
+    def __init__(self, problem: Problem, budget: Budget, on_progress: Callable[[Progress], None] | None) -> None:
+        self.problem = problem
+        self.budget = budget
+        self.run = Run(on_change=self._changed)
+        self.caveat = ""
+        """What the search cannot prove."""
+        self._on_progress = on_progress
+        self._task: Task | None = None
+        self._ground_seconds = 0.0
+        self._plan: Plan | None = None
+        self._plan_actions: list[int] | None = None
+        self._next_report = 0.0
+
+    def grounded(self, task: Task) -> None:
+        """Note that grounding is done."""
+        self._task = task
+        self._ground_seconds = self.budget.elapsed
+
+    def unreachable(self) -> Result:
+        """Return the answer where not even the relaxed goal can be reached."""
+        goal = self._task.unreachable_goal if self._task else None
+        return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, f"nothing makes this part of the goal true: {goal}")
+
+    def stopped(self, stopped_by: StoppedBy) -> Result:
+        """Return what is known when a limit ends the work."""
+        return self._result(self._status(), stopped_by, self.caveat)
+
+    def ended(self, ending: Ending) -> Result:
+        """Return the answer when the search ends by itself."""
+        if self.run.plan is None and ending is Ending.EXHAUSTED:
+            return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED)
+        status = self._status()
+        if status is Status.OPTIMAL:
+            return self._result(status, StoppedBy.EXHAUSTED)
+        first = ending is Ending.FIRST_PLAN
+        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self.caveat)
+
+    def _status(self) -> Status:
+        run = self.run
+        if run.plan is None:
+            return Status.UNKNOWN
+        return Status.OPTIMAL if run.lower_bound >= run.limit else Status.SOLVED
+
+    def _result(self, status: Status, stopped_by: StoppedBy, reason: str = "") -> Result:
+        bound = None if status is Status.UNSOLVABLE or self._task is None else self._bound()
+        return Result(status, stopped_by, self._validated(), bound, self._statistics(), reason)
+
+    def _bound(self) -> Number | None:
+        bound = self.run.lower_bound
+        resolution = self._task.resolution if self._task else 1
+        return None if bound >= INFINITY else exact(EXACT.divide(Decimal(bound), resolution))
+
+    def _validated(self) -> Plan | None:
+        """Return the best plan, checked by the independent validator when it is new."""
+        actions, task = self.run.plan, self._task
+        if actions is None or task is None or actions is self._plan_actions:
+            return self._plan
+        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
+
+        plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
+        verdict = validate(self.problem, plan)
+        if not verdict.valid:
+            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        self._plan, self._plan_actions = plan, actions
+        return plan
+
+    def _statistics(self) -> Statistics:
+        run, task = self.run, self._task
+        search, heuristic = run.by
+        return Statistics(
+            search,
+            heuristic,
+            len(task.facts) if task else 0,
+            len(task.actions) if task else 0,
+            len(task.variables) if task else 0,
+            run.expanded,
+            run.evaluated,
+            run.generated,
+            self._ground_seconds if task else self.budget.elapsed,
+            self.budget.elapsed - self._ground_seconds if task else 0.0,
+        )
+
+    def _changed(self) -> None:
+        if self._on_progress is None:
+            return
+        now = time.monotonic()
+        if self.run.plan is self._plan_actions and now < self._next_report:
+            return
+        self._next_report = now + REPORT_SECONDS
+        self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
+
+
+def unsupported(problem: Problem) -> Result | None:
+    """Return the refusal of what search does not take yet, or None."""
+    constructs = [
+        *(f"created objects (in {name})" for name, action in problem.domain.actions.items() if action.creates),
+        *(f"uncertain outcomes (of {name})" for name, action in problem.domain.actions.items() if action.outcomes),
+        *(["unknown facts"] if problem.unknown else []),
+        *(["soft goals"] if problem.goal.soft else []),
+    ]
+    if not constructs:
+        return None
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"search does not take {constructs[0]} yet")

@@ -1,0 +1,244 @@
+"""LM-cut: the sum of the costs of disjunctive action landmarks (Helmert and Domshlak, 2009).
+
+As long as the goal costs something under h_max, the *goal zone*, all facts from which free operators lead to the goal,
+is cut off: every plan needs one of the actions that enter it. The cheapest of them says what that is worth; all of them
+are charged that much, and the next round goes on with what is left of their costs.
+
+A cut charges the *action*, and so every relaxed operator of it: an action with conditional effects pays once, whatever
+it achieves. So no action is charged more than it costs, each landmark takes its worth out of at least one action that
+every plan pays, and the sum is admissible. The first operator of a plan to enter the zone has no precondition in it:
+that is all a landmark needs, so operators with a precondition inside are never in the cut.
+
+Two things make it fast. Facts that cost as much as the goal or more are *far*, and are never looked into: the zone
+lies among them. And a successor inherits the landmarks of its parent that do not contain the action between
+(Pommerening and Helmert, 2013).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from planner.heuristics.kind import Check, Heuristic, Kind
+from planner.heuristics.relaxed import AXIOM, relax
+from planner.task import INFINITY, State, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Landmark:
+    """Every plan has one of `actions`, and `worth` of its cost is counted for this; `operators` are the actions'."""
+
+    worth: int
+    actions: frozenset[int]
+    operators: tuple[int, ...]
+
+
+class LmCut:
+    """The LM-cut heuristic of a task: a `Knowing` heuristic whose knowledge of a state is a list of landmarks."""
+
+    def __init__(self, task: Task, costs: list[int], check: Check) -> None:
+        self.relaxed = relax(task, costs)
+        self.counts = [len(facts) for facts in self.relaxed.preconditions]
+        self.operators_of = self.relaxed.operators_of(len(costs))
+        self.shared = any(len(operators) > 1 for operators in self.operators_of)
+        self._check = check
+
+    def __call__(self, state: State) -> int:
+        """Return the estimate for `state`: never too high."""
+        return self.evaluate(state, None, INFINITY)[0]
+
+    def inherit(self, known: list[Landmark], action: int) -> tuple[int, tuple[list[Landmark], int]]:
+        """Return what the landmarks without `action` are worth, and the way to them."""
+        bound = 0
+        for landmark in known:
+            if action not in landmark.actions:
+                bound += landmark.worth
+        return bound, (known, action)
+
+    def evaluate(
+        self, state: State, inherited: tuple[list[Landmark], int] | None, limit: int
+    ) -> tuple[int, list[Landmark]]:
+        """Return the estimate for `state` (from `limit` on it may be too low) and its landmarks."""
+        self._check()
+        known, action = inherited or ([], AXIOM)
+        landmarks = [landmark for landmark in known if action not in landmark.actions]
+        return _Evaluation(self, state, landmarks).run(limit), landmarks
+
+
+class _Evaluation:
+    """The work on one state. `value` is h_max of each fact under the costs that are left.
+
+    Facts below the goal's value are exact and have been *looked into*; `missing` counts, for each operator, the
+    preconditions that have not been; `supporter` is the dearest precondition where none is missing. `queue` holds facts
+    by the value that they had when they were put in; `keys` is the heap of these values.
+    """
+
+    __slots__ = (
+        "cost", "facts", "keys", "landmarks", "looked", "missing", "operators_of", "queue", "relaxed",
+        "shared", "supporter", "value",
+    )  # fmt: skip
+
+    def __init__(self, heuristic: LmCut, state: State, landmarks: list[Landmark]) -> None:
+        relaxed = self.relaxed = heuristic.relaxed
+        self.operators_of = heuristic.operators_of
+        self.landmarks = landmarks
+        self.shared = heuristic.shared
+        self.cost = relaxed.costs[:]
+        self.missing = heuristic.counts[:]
+        self.value = [INFINITY] * relaxed.size
+        self.looked = bytearray(relaxed.size)
+        self.supporter = [-1] * len(self.cost)
+        facts = relaxed.facts_in(state)
+        for fact in facts:
+            self.value[fact] = 0
+        self.queue, self.keys = {0: facts}, [0]
+
+    def run(self, limit: int) -> int:
+        """Return the estimate, after adding to `landmarks` what was found."""
+        total = 0
+        for landmark in self.landmarks:
+            total += landmark.worth
+            self._charge(landmark)
+        value, goal = self.value, self.relaxed.goal
+        self._reach()
+        while value[goal] and total < limit:
+            if value[goal] == INFINITY:
+                return INFINITY
+            landmark = self._cut(self._zone())
+            self.landmarks.append(landmark)
+            total += landmark.worth
+            self._charge(landmark)
+            self._requeue(landmark)
+            self._reach_again()
+        return total
+
+    def _charge(self, landmark: Landmark) -> None:
+        cost, worth = self.cost, landmark.worth
+        for operator in landmark.operators:
+            cost[operator] -= worth
+
+    def _reach(self) -> None:  # noqa: C901 - one loop without calls: this is where the time goes
+        """Find the value of the goal, and of all facts below it."""
+        needed_by, effects, goal = self.relaxed.needed_by, self.relaxed.effects, self.relaxed.goal
+        cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
+        supporter, queue, keys = self.supporter, self.queue, self.keys
+        while keys:
+            now = keys[0]
+            for fact in queue[now]:
+                if value[fact] != now:
+                    continue
+                if value[goal] == now:
+                    return
+                looked[fact] = 1
+                for operator in needed_by[fact]:
+                    left = missing[operator] - 1
+                    missing[operator] = left
+                    if not left:
+                        supporter[operator] = fact
+                        then = now + cost[operator]
+                        for effect in effects[operator]:
+                            if then < value[effect]:
+                                value[effect] = then
+                                if then in queue:
+                                    queue[then].append(effect)
+                                else:
+                                    queue[then] = [effect]
+                                    heappush(keys, then)
+            if value[goal] == now:
+                return
+            del queue[heappop(keys)]
+
+    def _reach_again(self) -> None:  # noqa: C901, PLR0912 - as above
+        """Do so after costs fell: facts that were looked into before may get cheaper."""
+        needed_by, effects, goal = self.relaxed.needed_by, self.relaxed.effects, self.relaxed.goal
+        preconditions = self.relaxed.preconditions
+        cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
+        supporter, queue, keys = self.supporter, self.queue, self.keys
+        while keys:
+            now = keys[0]
+            for fact in queue[now]:
+                if value[fact] != now:
+                    continue
+                if value[goal] == now:
+                    return
+                new = not looked[fact]
+                looked[fact] = 1
+                for operator in needed_by[fact]:
+                    if new:
+                        missing[operator] -= 1
+                    elif supporter[operator] != fact:
+                        continue
+                    if missing[operator]:
+                        continue
+                    dearest, price = fact, now
+                    for condition in preconditions[operator]:
+                        if value[condition] > price:
+                            dearest, price = condition, value[condition]
+                    supporter[operator] = dearest
+                    then = price + cost[operator]
+                    for effect in effects[operator]:
+                        if then < value[effect]:
+                            value[effect] = then
+                            if then in queue:
+                                queue[then].append(effect)
+                            else:
+                                queue[then] = [effect]
+                                heappush(keys, then)
+            if value[goal] == now:
+                return
+            del queue[heappop(keys)]
+
+    def _requeue(self, landmark: Landmark) -> None:
+        """Queue what the operators of `landmark` achieve more cheaply now."""
+        effects, cost, value = self.relaxed.effects, self.cost, self.value
+        supporter, missing, queue, keys = self.supporter, self.missing, self.queue, self.keys
+        for operator in landmark.operators:
+            if not missing[operator]:
+                then = value[supporter[operator]] + cost[operator]
+                for effect in effects[operator]:
+                    if then < value[effect]:
+                        value[effect] = then
+                        if then in queue:
+                            queue[then].append(effect)
+                        else:
+                            queue[then] = [effect]
+                            heappush(keys, then)
+
+    def _zone(self) -> set[int]:
+        """Return the goal zone: the goal, and a dearest precondition of each free operator that leads into the zone."""
+        added_by, preconditions = self.relaxed.added_by, self.relaxed.preconditions
+        cost, value = self.cost, self.value
+        zone, waiting = {self.relaxed.goal}, [self.relaxed.goal]
+        for fact in waiting:
+            for operator in added_by[fact]:
+                if not cost[operator] and zone.isdisjoint(preconditions[operator]):
+                    dearest, price = -1, -1
+                    for condition in preconditions[operator]:
+                        if value[condition] > price:
+                            dearest, price = condition, value[condition]
+                    zone.add(dearest)
+                    waiting.append(dearest)
+        return zone
+
+    def _cut(self, zone: set[int]) -> Landmark:
+        """Return the landmark of the operators that enter `zone`."""
+        added_by, preconditions, action_of = self.relaxed.added_by, self.relaxed.preconditions, self.relaxed.actions
+        cost, worth = self.cost, INFINITY
+        operators = set()
+        for fact in zone:
+            for operator in added_by[fact]:
+                if zone.isdisjoint(preconditions[operator]):
+                    operators.add(operator)
+                    worth = min(worth, cost[operator])
+        actions = frozenset([action_of[operator] for operator in operators])
+        if self.shared:
+            operators = {operator for action in actions for operator in self.operators_of[action]}
+        return Landmark(worth, actions, tuple(operators))
+
+
+def build(task: Task, costs: list[int], check: Check) -> Heuristic:
+    """Return the heuristic for `task`."""
+    return LmCut(task, costs, check)
+
+
+LM_CUT = Kind(build, admissible=True)

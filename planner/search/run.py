@@ -1,0 +1,111 @@
+"""What a search shares with whoever runs it.
+
+Every search is a generator: it yields often, wherever it may be paused or given up, and returns how it ended. So one
+loop, outside, keeps an eye on limits for all of them, and several searches can take turns on one problem, sharing the
+best plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Generator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Protocol, runtime_checkable
+
+from planner.search.space import Space
+from planner.task import INFINITY, State
+
+DEAD_END: Final = INFINITY
+"""An estimate: the goal cannot be reached."""
+
+
+class Ending(Enum):
+    """Why a search stopped by itself."""
+
+    EXHAUSTED = "no plan costs less than the best one found; without one, there is none"
+    FIRST_PLAN = "a plan was found, and no more was asked for"
+    INCOMPLETE = "states were given up without proof, and no others are left"
+
+
+Steps = Generator[None, None, Ending]
+Estimate = Callable[[State], int]
+"""A heuristic as searches see it: state → estimated cost to the goal, or `DEAD_END`."""
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """An admissible heuristic that lets successors inherit part of what it found out about a state."""
+
+    def evaluate(self, state: State, inherited: Any, limit: int) -> tuple[int, Any]:
+        """Return an estimate, and what is known now; from `limit` on the estimate may be less than it could be."""
+
+    def inherit(self, known: Any, action: int) -> tuple[int, Any]:
+        """Return a lower bound for the successor by `action`, at once, and what it inherits."""
+
+
+@runtime_checkable
+class Advising(Protocol):
+    """A heuristic that prefers some actions."""
+
+    def advise(self, state: State) -> tuple[int, set[int]]:
+        """Return an estimate, and the actions that look helpful, applicable or not."""
+
+
+Advice = Callable[[State], tuple[int, Container[int]]]
+
+
+def advice(estimate: Any) -> Advice:
+    """Return `estimate` as advice: one that advises already, or else one that prefers nothing."""
+    if isinstance(estimate, Advising):
+        return estimate.advise
+    return lambda state: (estimate(state), ())
+
+
+@dataclass(slots=True)
+class Run:
+    """The best plan so far, what was proved, and what it took; costs in the task's units.
+
+    Searches look for plans that cost less than `limit`, report them to `found`, and report to `proved` that no plan
+    costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
+    the heuristic at work.
+    """
+
+    limit: int = INFINITY
+    plan: list[int] | None = None
+    lower_bound: int = 0
+    expanded: int = 0
+    evaluated: int = 0
+    generated: int = 0
+    on_change: Callable[[], None] | None = None
+    trusted: bool = True
+    by: tuple[str, str] = ("", "")
+
+    def found(self, plan: list[int], cost: int) -> None:
+        """Take the action numbers of a plan of `cost`, if it is cheaper than what was known."""
+        if cost < self.limit:
+            self.plan, self.limit = plan, cost
+            self._changed()
+
+    def proved(self, bound: int) -> None:
+        """Take a proof that no plan costs less than `bound`; more than the best plan costs is no news."""
+        bound = min(bound, self.limit)
+        if self.lower_bound < bound and self.trusted:
+            self.lower_bound = bound
+            self._changed()
+
+    def _changed(self) -> None:
+        if self.on_change is not None:
+            self.on_change()
+
+
+Search = Callable[[Space, Any, Run], Steps]
+"""An algorithm: where to search, the estimate to follow (a function of states, at least), what is shared → steps."""
+
+
+def path(parents: dict[State, tuple[State, int] | None], state: State) -> list[int]:
+    """Return the actions that lead from the state without a parent to `state`."""
+    actions = []
+    while (edge := parents[state]) is not None:
+        state, action = edge
+        actions.append(action)
+    return actions[::-1]

@@ -1,0 +1,72 @@
+"""The state space of a task: the initial state, the goal, and which action leads where.
+
+A search sees nothing but this. States hold base facts only, so that equal states are equal numbers; derived facts are
+computed where a condition may read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.closure import Closure
+from planner.search.successors import applicable_finder
+from planner.task import State, Task, bits
+
+Conditional = tuple[State, State, State]
+"""An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
+
+
+class Space:
+    """The state space of `task`; `costs` are those of its actions, by number."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.initial = bits(task.initial)
+        self.costs = [action.cost for action in task.actions]
+        self.goal = bits(task.goal)
+        self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
+        """Adds the derived facts to a state; None where nothing is derived."""
+        self.applicable = applicable_finder(task)
+        """Returns the numbers of the actions whose preconditions hold in a (closed) state."""
+        self._added = [bits(action.adds) for action in task.actions]
+        self._kept = [~bits(action.deletes) for action in task.actions]
+        self._conditional: dict[int, list[Conditional]] = {
+            number: [
+                (bits(effect.condition), bits(effect.adds), ~bits(effect.deletes)) for effect in action.conditional
+            ]
+            for number, action in enumerate(task.actions)
+            if action.conditional
+        }
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the goal holds in `state`."""
+        if self.close is not None:
+            state = self.close(state)
+        return not self.goal & ~state
+
+    def actions_in(self, state: State) -> list[int]:
+        """Return the numbers of the actions that can be applied in `state`."""
+        return self.applicable(state if self.close is None else self.close(state))
+
+    def successors(self, state: State) -> list[tuple[int, State]]:
+        """Return `(action, next state)` for every action that can be applied in `state`."""
+        full = state if self.close is None else self.close(state)
+        if self._conditional:
+            return [(action, self._apply(action, state, full)) for action in self.applicable(full)]
+        added, kept = self._added, self._kept
+        return [(action, state & kept[action] | added[action]) for action in self.applicable(full)]
+
+    def apply(self, action: int, state: State) -> State:
+        """Return the state after `action`, whether or not it can be applied in `state`."""
+        if action not in self._conditional:
+            return state & self._kept[action] | self._added[action]
+        return self._apply(action, state, state if self.close is None else self.close(state))
+
+    def _apply(self, action: int, state: State, full: State) -> State:
+        """All triggered deletes come first, then all triggered adds: adding wins."""
+        kept, added = self._kept[action], self._added[action]
+        for condition, adds, keeps in self._conditional.get(action, ()):
+            if not condition & ~full:
+                kept &= keeps
+                added |= adds
+        return state & kept | added

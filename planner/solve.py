@@ -1,0 +1,120 @@
+"""From a problem to an answer: the pipeline, stage by stage."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from planner.answer import Answer, unsupported
+from planner.budget import Budget, LimitReached
+from planner.collector import collector_paused
+from planner.model import Problem
+from planner.plan import Plan, Progress, Result, Status, StoppedBy
+from planner.search import Ending, Space
+from planner.strategy import Workplace, automatic, checked_names, chosen
+
+
+def solve(
+    problem: Problem,
+    *,
+    mode: str = "anytime",
+    search: str | None = None,
+    heuristic: str | None = None,
+    engine: str | None = None,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Result:
+    """Return the answer to `problem`: a validated plan with its proof or gap, or why there is none.
+
+    `mode` says when to stop: `anytime` with a proof, `first` with any plan, `optimal` with a proof and without looking
+    for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
+    instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
+    of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does.
+
+    Raises `InputError` for names that do not exist and for mistakes in the problem that only grounding shows.
+    """
+    if engine is not None:
+        from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
+
+        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+        return solve_with(problem, engine, **limits, on_progress=on_progress, cancel=cancel)
+    search = checked_names(mode, search, heuristic)
+    refused = unsupported(problem)
+    if refused is not None:
+        return refused
+    answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    try:
+        with collector_paused():
+            return _solve(answer, mode, search, heuristic)
+    except LimitReached as limit:
+        return answer.stopped(limit.stopped_by)
+    except MemoryError:
+        return answer.stopped(StoppedBy.MEMORY)
+    except KeyboardInterrupt:
+        return answer.stopped(StoppedBy.CANCELLED)
+
+
+def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    """Ground, search, answer; raises `LimitReached`."""
+    from planner.grounding import ground  # noqa: PLC0415 - foreign engines ground for themselves
+
+    task = ground(answer.problem, answer.budget)
+    answer.grounded(task)
+    if task.unreachable_goal is not None:
+        return answer.unreachable()
+    workplace = Workplace(task, Space(task), answer.run, answer.budget.check)
+    steps, answer.caveat = chosen(workplace, search, heuristic) if search else (automatic(workplace, mode), "")
+    while True:
+        answer.budget.check()
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return answer.ended(stop.value)
+        if mode == "first" and answer.run.plan is not None:
+            return answer.ended(Ending.FIRST_PLAN)
+
+
+async def improve(problem: Problem, **options: Any) -> AsyncIterator[Result]:
+    """Yield a `Result` for each better plan, and at last the one that `solve` returns, as a worker thread finds them.
+
+    Takes the options of `solve`. When the iteration is given up, the search is cancelled.
+    """
+    loop, found = asyncio.get_running_loop(), asyncio.Queue[Result | BaseException | None]()
+    cancel = options.setdefault("cancel", threading.Event())
+
+    def report(item: Result | BaseException | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now: nobody listens
+            loop.call_soon_threadsafe(found.put_nowait, item)
+
+    def work() -> None:
+        try:
+            report(solve(problem, **options, on_progress=lambda progress: report(_so_far(progress))))
+        except BaseException as error:  # noqa: BLE001 - raised where the iteration is
+            report(error)
+        report(None)
+
+    thread = threading.Thread(target=work, daemon=True, name="forethought-improve")
+    thread.start()
+    best: Plan | None = None
+    try:
+        while (item := await found.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            if item.plan is not best or item.status is not Status.SOLVED:
+                best = item.plan
+                yield item
+    finally:
+        cancel.set()
+
+
+def _so_far(progress: Progress) -> Result:
+    status = Status.UNKNOWN if progress.plan is None else Status.SOLVED
+    return Result(status, StoppedBy.INCOMPLETE, progress.plan, progress.lower_bound, progress.statistics)
+
+
+__all__ = ["improve", "solve"]

@@ -1,0 +1,147 @@
+"""Which searches are run for a task, and how they share the time.
+
+Python searches a small state space fastest without any estimate, a larger one with LM-cut, and finds a first plan
+fastest by greedy search. No look at a task tells which it is, so they take turns on it, and share what they find: the
+best plan cuts off what costs as much in all of them, and the first that is exhausted has the proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from planner.errors import InputError, did_you_mean
+from planner.heuristics import REGISTRY as HEURISTICS
+from planner.heuristics import Heuristic, Kind
+from planner.search import REGISTRY as SEARCHES
+from planner.search import Ending, Run, Space
+from planner.search.run import Steps
+from planner.task import Task
+
+MODES: Final = ("anytime", "first", "optimal")
+FIRST_TURN: Final = 0.02
+"""Seconds: what is solved within the first turn of the first search is solved without building anything for others."""
+TURN: Final = 0.1
+"""A turn is this part of the time that was spent before it."""
+BLIND_STATES: Final = 4_000_000
+"""States after which uniform-cost search gives up: they take about a GiB."""
+
+
+@dataclass(slots=True)
+class Contender:
+    """A search that takes part, started when its turn comes; `share` is its part of the time against the others'."""
+
+    steps: Steps
+    share: int
+    spent: float = 0.0
+    by: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What all searches for one task share; `check` raises when a limit is reached."""
+
+    task: Task
+    space: Space
+    run: Run
+    check: Callable[[], None]
+
+    def estimate(self, kind: Kind, *, counts_steps: bool = False) -> Heuristic:
+        """Return a heuristic for the task; where `counts_steps`, every action costs 1 more unless all cost the same."""
+        costs = self.space.costs
+        if counts_steps:
+            costs = [1] * len(costs) if len(set(costs)) <= 1 else [cost + 1 for cost in costs]
+        return kind.build(self.task, costs, self.check)
+
+    def search(self, name: str, heuristic: str | None = None) -> Steps:
+        """Run the search called `name` with a heuristic, its own by default."""
+        algorithm = SEARCHES[name]
+        kind = HEURISTICS[heuristic or algorithm.heuristic or "blind"]
+        self.run.by = (name, heuristic or algorithm.heuristic or "")
+        estimate = self.estimate(kind, counts_steps=algorithm.counts_steps)
+        return (yield from algorithm.search(self.space, estimate, self.run))
+
+
+def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
+    """Return the search that was asked for, and what it cannot prove, in words ("" if nothing)."""
+    algorithm, name = SEARCHES[search], heuristic or SEARCHES[search].heuristic
+    caveat = ""
+    if algorithm.needs_admissible and name is not None:
+        kind = HEURISTICS[name]
+        if not (kind.admissible and kind.supports(workplace.task)):
+            workplace.run.trusted = False
+            caveat = f"{search} proves nothing with {name}, which may estimate too much for this problem"
+    return workplace.search(search, heuristic), caveat
+
+
+def automatic(workplace: Workplace, mode: str) -> Steps:
+    """Let the searches that suit `mode` take turns until one has the proof."""
+    proof = Contender(workplace.search("astar"), 2)
+    blind = Contender(_at_most(BLIND_STATES, workplace.search("uniform"), workplace.run), 1)
+    if mode == "optimal":
+        return take_turns([proof, blind], workplace.run)
+    return take_turns([proof, Contender(_improving(workplace), 4 if mode == "first" else 2), blind], workplace.run)
+
+
+def _improving(workplace: Workplace) -> Steps:
+    """Find a plan soon, and then better ones."""
+    if (yield from workplace.search("greedy")) is Ending.EXHAUSTED:
+        return Ending.EXHAUSTED
+    return (yield from workplace.search("weighted"))
+
+
+def _at_most(states: int, steps: Steps, run: Run) -> Steps:
+    """Go through `steps` until they have generated so many states."""
+    made = 0
+    while made < states:
+        before = run.generated
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return _ending(stop)
+        made += run.generated - before
+        yield
+    return Ending.INCOMPLETE
+
+
+def take_turns(contenders: list[Contender], run: Run) -> Steps:
+    """Run the one that has had the least of its share, for a turn that grows with the time spent so far."""
+    clock = time.monotonic
+    total = 0.0
+    while contenders:
+        current = min(contenders, key=lambda one: one.spent / one.share)
+        began = clock()
+        until = began + max(FIRST_TURN, total * TURN)
+        run.by = current.by
+        try:
+            while clock() < until:
+                next(current.steps)
+                yield
+        except StopIteration as stop:
+            if _ending(stop) is Ending.EXHAUSTED:
+                return Ending.EXHAUSTED
+            contenders.remove(current)
+        current.by = run.by
+        current.spent += clock() - began
+        total += clock() - began
+    return Ending.INCOMPLETE
+
+
+def _ending(stop: StopIteration) -> Ending:
+    assert isinstance(stop.value, Ending)  # noqa: S101 - what every search returns
+    return stop.value
+
+
+def checked_names(mode: str, search: str | None, heuristic: str | None) -> str | None:
+    """Return the search that was asked for, if any (a heuristic alone: A*); raises `InputError` for unknown names."""
+    for what, name, known in (
+        ("mode", mode, MODES),
+        ("search", search, SEARCHES),
+        ("heuristic", heuristic, HEURISTICS),
+    ):
+        if name is not None and name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
+            raise InputError(f"there is no {what} '{name}'", hint=hint)
+    return search or ("astar" if heuristic else None)
