@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from planner.grounding.joins import Join, Row, Filters, compile_join, never_tick
+from planner.grounding.joins import Filters, Join, Row, compile_join, never_tick
 from planner.grounding.literals import FactTable, Literal, RawRule
 from planner.grounding.reachability import Database
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable, is_variable
@@ -32,7 +32,7 @@ class Residuals:
         self._memo: dict[tuple[int, Row], Conjuncts] = {}
         self._free: dict[int, tuple[Term, ...]] = {}
         self.rules: list[RawRule] = []
-        self._joins: dict[int, tuple[Join, list[Term]]] = {}
+        self._joins: dict[tuple[int, int, tuple[Term, ...]], tuple[Join, list[Term]]] = {}
         self._kept: list[Formula] = []
 
     def expand(self, formula: Formula, binding: Mapping[Term, Term]) -> Conjuncts:
@@ -130,7 +130,7 @@ class Residuals:
     def _bindings(
         self, variables: tuple[Variable, ...], guards: Sequence[Atom], binding: dict[Term, Term]
     ) -> Iterator[dict[Term, Term]]:
-        key = id(guards[0]) if guards else id(variables)
+        key = (id(variables), id(guards[0]) if guards else 0, tuple(binding))
         if key not in self._joins:
             self._joins[key] = self._join(variables, guards, binding)
         join, terms = self._joins[key]
