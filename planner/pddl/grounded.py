@@ -38,7 +38,7 @@ def grounded(problem: Problem, budget: Budget) -> tuple[Problem, Mapping[str, St
 
 def _check(task: Task) -> None:
     if task.has_axioms:
-        raise UnsupportedError("derived predicates in STRIPS", _HINT)
+        raise UnsupportedError("derived predicates, or conditions that have to be derived, in STRIPS", _HINT)
     for action in task.actions:
         if action.conditional:
             raise UnsupportedError(f"conditional effects in STRIPS, as {action.step} has them", _HINT)

@@ -65,8 +65,10 @@ def _distinct(kinds: list[Iterable[str]], taken: set[str]) -> list[dict[str, str
 
 def legal(name: str) -> str:
     """Return the legal name nearest to `name`: lower-case, without accents, `-` for what is not allowed."""
-    plain = unicodedata.normalize("NFKD", name.lower()).encode("ascii", "replace").decode("ascii")
-    word = _ILLEGAL.sub("-", plain.replace("?", "-")).strip("-") if not _LEGAL.fullmatch(name) else name
+    if _LEGAL.fullmatch(name):
+        return name
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    word = _ILLEGAL.sub("-", "".join(letter for letter in letters if not unicodedata.combining(letter))).strip("-")
     return word if _LEGAL.fullmatch(word) else f"x{word}"
 
 

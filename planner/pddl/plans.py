@@ -95,7 +95,11 @@ class _Reader:
     def _no_step(self, line: str, position: int, count: int) -> PlanError:
         column = position + len(line[position:]) - len(line[position:].lstrip()) + 1
         found = quote(line[position:].strip())
-        hint = "each line is one step in parentheses" if "(" not in line else "close the parenthesis on the same line"
+        hint = (
+            "each line is one step in parentheses"
+            if "(" not in line[position:]
+            else "close the parenthesis on the same line"
+        )
         place = Location(self.source, count, column)
         return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
 
@@ -104,7 +108,8 @@ class _Reader:
         words = [(word[0], Location(self.source, count, column + word.start())) for word in _WORD.finditer(text)]
         if not words:
             raise PlanError("found an empty step, expected an action with its arguments", place, "name the action")
-        name = self._actions.find(*words[0])
+        place = words[0][1]
+        name = self._actions.find(words[0][0], place)
         action = self.problem.domain.actions[name]
         if len(words) - 1 != len(action.parameters):
             message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"

@@ -1,0 +1,102 @@
+"""Plan files: what is written, what is tolerated, and what is said of mistakes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from planner.errors import PlanError
+from planner.model import Action, Atom, DomainModel, Function, Metric, Object, Problem, Variable
+from planner.pddl import read_plan, write_plan
+from planner.pddl.text import read_text
+from planner.plan import Plan, Step
+
+X, Y = Variable("?from"), Variable("?to")
+DOMAIN = DomainModel(
+    "d",
+    functions={"far": Function("far", (X, Y))},
+    actions={
+        "move": Action("move", (X, Y), cost=(1, Atom("far", ("?from", "?to")))),
+        "Send Mail": Action("Send Mail", (X,)),
+        "wait": Action("wait"),
+        "Wait": Action("Wait"),
+    },
+)
+OBJECTS = (Object("a"), Object("B"), Object("the lab"), Object("c"), Object("C"))
+PROBLEM = Problem("p", DOMAIN, OBJECTS, values={Atom("far", ("a", "B")): Decimal("1.5"), Atom("far", ("B", "a")): 2})
+
+MOVE, BACK = Step("move", ("a", "B"), Decimal("2.5")), Step("move", ("B", "a"), 3)
+
+
+def test_written_and_read_back() -> None:
+    plan = Plan((MOVE, BACK, Step("Send Mail", ("the lab",), 1), Step("Wait", (), 1), Step("wait", (), 1)), PROBLEM)
+    text = write_plan(plan)
+    assert text == "(move a B)\n(move B a)\n(send-mail the-lab)\n(Wait)\n(wait)\n; cost = 8.5\n"
+    assert read_plan(text, PROBLEM) == plan
+
+
+def test_the_empty_plan() -> None:
+    assert write_plan(Plan((), PROBLEM)) == "; cost = 0\n"
+    assert read_plan("; cost = 0\n", PROBLEM).steps == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(move a b)\n(move b a)",
+        "(MOVE A B)\r\n( move  b   a ) ; back\r\n; cost = 5 (general cost)",
+        "\N{ZERO WIDTH NO-BREAK SPACE};; found\n\n(move a b)(move b a)",
+        "0: (move a b) [1]\n1: (move b a) [1]",
+        "0.000: (MOVE A B) [1.000]\n1.001:(move b a)[0.5]",
+        "1. (move a b)\n2) (move b a)",
+        "step    0: MOVE A B\n        1: MOVE B A [1]",
+    ],
+)
+def test_what_other_planners_print(text: str) -> None:
+    assert read_plan(text, PROBLEM).steps == (MOVE, BACK)
+
+
+def test_by_length_each_step_costs_one() -> None:
+    problem = Problem("p", DOMAIN, OBJECTS, metric=Metric.LENGTH)
+    assert read_plan("(move a b)", problem).cost == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(mvoe a b)", "f:1:2: the problem has no action 'mvoe'; did you mean 'move'?"),
+        ("(zzz)", "f:1:2: the problem has no action 'zzz'; check that the plan belongs to this problem"),
+        ("\n ( move a)", "f:2:4: 'move' has 1 argument here, expected 2; it is declared as move(from, to)"),
+        ("(wait a b)", "f:1:2: 'wait' has 2 arguments here, expected 0; it is declared as wait()"),
+        ("0: (move a bb)", "f:1:12: the problem has no object 'bb'; did you mean 'B'?"),
+        ("(move a the lab)", "f:1:2: 'move' has 3 arguments here, expected 2; it is declared as move(from, to)"),
+        ("(WAIT)", "f:1:2: the action 'WAIT' may be 'wait' or 'Wait'; write it as it is declared"),
+        (
+            "move a b",
+            "f:1:1: found 'move a b', expected a step such as '(move a b)'; each line is one step in parentheses",
+        ),
+        (
+            "(move a b",
+            "f:1:1: found '(move a b', expected a step such as '(move a b)'; close the parenthesis on the same line",
+        ),
+        ("(wait) )", "f:1:8: found ')', expected a step such as '(move a b)'; each line is one step in parentheses"),
+        ("()", "f:1:2: found an empty step, expected an action with its arguments; name the action"),
+        ("3: [1]", "f:1:3: found an empty step, expected an action with its arguments; name the action"),
+        (
+            "(move a a)",
+            "f:1:2: the cost of move(a, a) needs far(a, a), which 'p' gives no value; "
+            "state it, for example far(a, a) = 1",
+        ),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        read_plan(text, PROBLEM, "f")
+    assert str(caught.value) == message
+
+
+def test_a_missing_plan_file_is_a_mistake_in_the_plan(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="there is no such file"):
+        read_text(tmp_path / "plan", PlanError)
