@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from planner.budget import Budget
-from planner.grounding.joins import Join, Relation, Row, Source, Filters, batches, compile_join, projector
+from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, projector
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
 from planner.normalise import Conjunction
 

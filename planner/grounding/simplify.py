@@ -29,7 +29,7 @@ def simplify(task: RawTask, facts: int) -> Literal | None:
         constant = _constants(task, facts)
         before = len(task.actions)
         task.actions = [action for action in task.actions if _simplify_action(action, constant)]
-        task.rules = [rule for old in task.rules if (rule := _simplified(old, constant))]
+        task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
         if len(task.actions) == before:
             break
     task.rules = [rule for rule in task.rules if rule.head not in constant]
