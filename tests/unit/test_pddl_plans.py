@@ -86,8 +86,10 @@ def test_by_length_each_step_costs_one() -> None:
         ("3: [1]", "f:1:3: found an empty step, expected an action with its arguments; name the action"),
         (
             "(move a a)",
-            "f:1:2: the cost of move(a, a) needs far(a, a), which 'p' gives no value; "
-            "state it, for example far(a, a) = 1",
+            (
+                "f:1:2: the cost of move(a, a) needs far(a, a), which 'p' gives no value; "
+                "state it, for example far(a, a) = 1"
+            ),
         ),
     ],
 )
