@@ -54,11 +54,17 @@ def _instances(rules: SchemaRules, problem: Problem, table: FactTable, residuals
     adds, deletes = pickers(schema.adds, names, table), pickers(schema.deletes, names, table)
     cost = cost_picker(action, problem)
     effects = [_effects_by_row(effect, table, residuals) for effect in rules.effects]
+    witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
     for row in rules.rule.found.rows:
         literals = condition(row)
         if schema.condition.residual and not _expand(schema.condition, names, row, residuals, literals):
             continue
         arguments = row[:arity]
+        if arity < len(names):
+            case = (arguments, tuple(literals))
+            if case in witnessed:
+                continue
+            witnessed.add(case)
         yield RawAction(
             action,
             arguments,
