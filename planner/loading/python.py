@@ -7,7 +7,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -93,7 +93,10 @@ def model_of(value: Any, name: str) -> DomainModel:
 
 
 def execute(path: Path) -> ModuleType:
-    """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line."""
+    """Return the module that the file at `path` is, executed anew; a mistake in it is an `InputError` at its line.
+
+    What the file prints goes to stderr: stdout is for results.
+    """
     if path.name == "__init__.py":
         return _import_package(path)
     name = _module_name(path)
@@ -101,7 +104,7 @@ def execute(path: Path) -> ModuleType:
     module.__file__ = str(path)
     text = read_text(path, DeclarationError)
     sys.modules[name] = module
-    with told_as_input(path), _importable(path.parent):
+    with told_as_input(path), _importable(path.parent), redirect_stdout(sys.stderr):
         exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))  # noqa: S102 - the user names the file
     return module
 
@@ -117,7 +120,7 @@ def _import_package(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError("the folder cannot be imported", Location(str(folder)))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    with told_as_input(path):
+    with told_as_input(path), redirect_stdout(sys.stderr):
         spec.loader.exec_module(module)
     return module
 
@@ -139,7 +142,7 @@ def told_as_input(path: Path) -> Iterator[None]:
     """Turn whatever the user's file raises into an `InputError` at the line of the file."""
     try:
         yield
-    except ForethoughtError:
+    except (ForethoughtError, MemoryError):
         raise
     except SyntaxError as error:
         place = Location(error.filename or str(path), error.lineno, error.offset)

@@ -1,0 +1,5 @@
+"""`python -m planner.cli` is `forethought`."""
+
+from planner.cli.root import main
+
+main()

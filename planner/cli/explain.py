@@ -1,0 +1,80 @@
+"""`forethought explain`: why each step of a plan is there, or why there is no plan and what would give one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.budget import Budget
+from planner.cli import arguments
+from planner.cli.limits import finite, limit_memory
+from planner.cli.outcome import Exit, exit_of
+from planner.cli.output import give, tell
+from planner.cli.solve import summary
+from planner.model import Problem
+from planner.plan import Plan, Result, Status
+
+OptionalPlan = Annotated[
+    Path | None,
+    typer.Argument(help="The plan to explain; without one, the problem is solved first."),
+]
+
+
+def explain(
+    domain: arguments.Domain,
+    problem: arguments.Problem,
+    plan: OptionalPlan = None,
+    *,
+    time_limit: arguments.TimeLimit = 10.0,
+    memory_limit: arguments.MemoryLimit = None,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Say why each step of a plan is there; or why there is no plan, and what would give one."""
+    from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+
+    budget = Budget(finite(time_limit), limit_memory(memory_limit))
+    loaded = load(domain, problem)
+    if plan is not None:
+        raise typer.Exit(explain_given(loaded, plan))
+    result = solved(loaded, budget)
+    if not quiet:
+        tell(summary(result))
+    if result.plan is not None:
+        give(explained(result.plan))
+    elif result.status is Status.UNSOLVABLE:
+        give(reasons(loaded, budget))
+    raise typer.Exit(exit_of(result))
+
+
+def explain_given(problem: Problem, path: Path) -> Exit:
+    """Explain the plan in the file at `path`, or say why it does not work."""
+    from planner.cli.plans import plan_from  # noqa: PLC0415 - loaded only for a plan that is given
+    from planner.validate import validate  # noqa: PLC0415 - as above
+
+    plan, _ = plan_from(path, problem)
+    verdict = validate(problem, plan.steps)
+    give(explained(plan) if verdict.valid else str(verdict))
+    return Exit.OK if verdict.valid else Exit.NEGATIVE
+
+
+def solved(problem: Problem, budget: Budget) -> Result:
+    """Solve `problem` within what is left of `budget`."""
+    from planner.solve import solve  # noqa: PLC0415 - loaded only where no plan is given
+
+    return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit)
+
+
+def explained(plan: Plan) -> str:
+    """Return why each step of a valid plan is there."""
+    from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
+
+    return str(explain_plan(plan.problem, plan))
+
+
+def reasons(problem: Problem, budget: Budget) -> str:
+    """Return why there is no plan and what would give one, found in as much time again as `budget` had."""
+    from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
+
+    return str(explain_unsolvable(problem, Budget(budget.time_limit, budget.memory_limit)))

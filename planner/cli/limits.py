@@ -1,0 +1,82 @@
+"""Limits of the process: how long, and how much memory."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import resource
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from planner.budget import GIB, resident_bytes
+
+MEMORY_SHARE: Final = 0.8
+"""The part of the available memory that is used unless `--memory-limit` says otherwise."""
+ADDRESS_SLACK: Final = 1.25
+"""Address space over resident memory: allocators reserve more than they use."""
+
+
+def seconds(text: str | float) -> float:
+    """Read a number of seconds above 0; `none` is infinity."""
+    return _positive(text, "seconds")
+
+
+def gibibytes(text: str | float) -> float:
+    """Read a number of GiB above 0; `none` is infinity."""
+    return _positive(text, "GiB")
+
+
+def _positive(text: str | float, unit: str) -> float:
+    try:
+        value = math.inf if str(text).lower() == "none" else float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise typer.BadParameter(f"{text!r} is not a number of {unit} above 0, nor 'none'")
+    return value
+
+
+def finite(limit: float) -> float | None:
+    """Return `limit`, or None where it is infinite: the library's word for no limit; never below 0."""
+    return None if math.isinf(limit) else max(0.0, limit)
+
+
+def available_gibibytes() -> float:
+    """Return the memory that this process may still take: what the system has free, or less where a cgroup says so."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    free = [line for line in _lines(Path("/proc/meminfo")) if line.startswith("MemAvailable:")]
+    found.extend(int(line.split()[1]) * 1024 for line in free)
+    for limit in (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")):
+        found.extend(int(line) for line in _lines(limit) if line.isdigit())
+    return min(found) / GIB
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+
+
+def limit_memory(limit: float | None) -> float | None:
+    """Make large allocations past `limit` GiB (None: a share of what is available) fail with `MemoryError`.
+
+    This is the last resort, behind the limit that every loop watches; return that one, None when there is no limit.
+    """
+    if limit is None:
+        limit = available_gibibytes() * MEMORY_SHARE
+    if finite(limit) is None:
+        return None
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = _address_bytes() + int(limit * ADDRESS_SLACK * GIB)
+    with contextlib.suppress(ValueError, OSError):  # macOS knows the limit by name only; the loops' check remains
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    return limit
+
+
+def _address_bytes() -> int:
+    sizes = _lines(Path("/proc/self/statm"))
+    return int(sizes[0].split()[0]) * os.sysconf("SC_PAGE_SIZE") if sizes else resident_bytes()

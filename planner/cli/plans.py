@@ -1,0 +1,62 @@
+"""Plans in files: the competition's format, or JSON as `solve --json` prints it."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from planner.errors import Location, PlanError
+from planner.model import Number, Problem
+from planner.plan import Plan, Step
+
+
+def plan_from(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
+    """Return the plan for `problem` in the file at `path`, and the cost that the file claims for it, if it does.
+
+    Raises `PlanError` with the place of what is wrong.
+    """
+    text = path.read_text(encoding="utf-8-sig")
+    if text.lstrip()[:1] in ("{", "["):
+        items = _steps(_json(text, path), path)
+        plan = Plan(tuple([_step(item, number, path) for number, item in enumerate(items, start=1)]), problem)
+        return plan, plan.cost if all("cost" in item for item in items) else None
+    from planner.pddl.plans import read_plan  # noqa: PLC0415 - loaded only for this format
+
+    return read_plan(text, problem, str(path)), None
+
+
+def _json(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        raise PlanError(f"no JSON: {error.msg}", Location(str(path), error.lineno, error.colno)) from None
+    except (RecursionError, ValueError) as error:
+        raise PlanError(f"no plan in JSON: {error}", Location(str(path))) from None
+
+
+def _steps(data: Any, path: Path) -> list[Any]:
+    """Return the items for steps in a result, in a plan, or in a list of them."""
+    match data:
+        case {"plan": dict() as plan}:
+            return _steps(plan, path)
+        case {"steps": list() as steps}:
+            return _steps(steps, path)
+        case list():
+            return data
+        case {"plan": None}:
+            raise PlanError("the result holds no plan", Location(str(path)))
+        case _:
+            expected = 'expected {"steps": [{"action": "move", "arguments": ["r1", "a", "b"]}, …]}'
+            raise PlanError(f"found no steps in it; {expected}", Location(str(path)))
+
+
+def _step(item: Any, number: int, path: Path) -> Step:
+    match item:
+        case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
+            cost = item.get("cost", 0)
+            if isinstance(cost, int | Decimal):
+                return Step(action, tuple(arguments), cost)
+    expected = 'expected {"action": "move", "arguments": ["r1", "a", "b"]}'
+    raise PlanError(f"step {number} is no step; {expected}", Location(str(path)))

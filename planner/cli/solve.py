@@ -1,0 +1,137 @@
+"""`forethought solve`: a plan, proved optimal where time allows."""
+
+from __future__ import annotations
+
+import json as json_format
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner.cli import arguments
+from planner.cli.interrupt import interruptible
+from planner.cli.limits import finite, limit_memory
+from planner.cli.outcome import exit_of
+from planner.cli.output import give, tell, write_atomically
+from planner.cli.progress import Watch, shown
+from planner.errors import UnsupportedError
+from planner.plan import Result, Status, StoppedBy
+
+
+class Mode(StrEnum):
+    """When the search is content."""
+
+    ANYTIME = "anytime"
+    FIRST = "first"
+    OPTIMAL = "optimal"
+
+
+def solve(
+    domain: arguments.Domain,
+    problem: arguments.OptionalProblem = None,
+    *,
+    mode: Annotated[Mode, typer.Option(help="Improve until proved; stop at the first plan; go for the proof.")] = (
+        Mode.ANYTIME
+    ),
+    search: Annotated[str | None, typer.Option(metavar="NAME", help="The search algorithm.")] = None,
+    heuristic: Annotated[str | None, typer.Option(metavar="NAME", help="The heuristic.")] = None,
+    engine: Annotated[str | None, typer.Option(metavar="NAME", help="A planner known to unified-planning.")] = None,
+    time_limit: arguments.TimeLimit = 10.0,
+    memory_limit: arguments.MemoryLimit = None,
+    plan_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan to FILE as well.")] = None,
+    json: arguments.Json = False,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Find a plan, and prove it optimal where time allows."""
+    started, memory, watch = time.monotonic(), limit_memory(memory_limit), Watch()
+    with interruptible() as cancel, shown(watch, quiet=quiet):
+
+        def work() -> Result:
+            from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+            from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
+
+            loaded = load(domain, problem)
+            return solve_problem(
+                loaded,
+                mode=mode.value,
+                search=search,
+                heuristic=heuristic,
+                engine=engine,
+                time_limit=finite(time_limit - (time.monotonic() - started)),
+                memory_limit=memory,
+                on_progress=watch,
+                cancel=cancel,
+            )
+
+        result = attempt(work, watch)
+    if result.plan is not None and plan_file is not None:
+        write_atomically(plan_file, ipc_text(result))
+    if not quiet:
+        tell(summary(result))
+    show(result, json=json)
+    raise typer.Exit(exit_of(result))
+
+
+def attempt(work: Callable[[], Result], watch: Watch) -> Result:
+    """Do `work`; where it is broken off from outside, what `watch` has seen is the result."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        return watch.result(StoppedBy.CANCELLED)
+    except MemoryError:
+        return watch.result(StoppedBy.MEMORY)
+    except UnsupportedError as error:
+        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=str(error).removeprefix("unsupported: "))
+
+
+def show(result: Result, *, json: bool) -> None:
+    """Print the result on stdout: JSON, or the plan in the competition's format, or nothing where there is none."""
+    if json:
+        give(json_format.dumps(result.to_dict(), ensure_ascii=False))
+    elif result.plan is not None:
+        give(ipc_text(result))
+
+
+def ipc_text(result: Result) -> str:
+    """Return the plan in the competition's format."""
+    from planner.pddl.plans import write_plan  # noqa: PLC0415 - loaded only with a plan
+
+    return write_plan(result.expect_plan())
+
+
+def summary(result: Result) -> str:
+    """Return one line for people: what is known, and what it took."""
+    took = result.statistics
+    how = " with ".join(name for name in (took.search, took.heuristic) if name)
+    seconds = took.ground_seconds + took.search_seconds
+    work = [how, f"{took.expanded:,} states expanded", f"{seconds:.2f} s"] if how else [f"{seconds:.2f} s"]
+    return f"{verdict(result)} [{', '.join(work)}]"
+
+
+def verdict(result: Result) -> str:
+    """Return what is known, in words."""
+    match result.status:
+        case Status.OPTIMAL:
+            return f"proved optimal: {plan_size(result)}"
+        case Status.SOLVED:
+            gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
+            bound = "no lower bound" if result.lower_bound is None else f"lower bound {result.lower_bound}{gap}"
+            return f"solved: {plan_size(result)}; {bound}; ended by {result.stopped_by.value}"
+        case Status.UNSOLVABLE:
+            return f"proved unsolvable{': ' if result.reason else ''}{result.reason}"
+        case Status.UNKNOWN:
+            bound = "" if result.lower_bound is None else f", a plan costs {result.lower_bound} or more"
+            return (
+                f"unknown: no plan found and none excluded{bound}; ended by {result.reason or result.stopped_by.value}"
+            )
+        case Status.UNSUPPORTED:
+            return f"unsupported: {result.reason}"
+
+
+def plan_size(result: Result) -> str:
+    """Return "cost 5, 3 steps"."""
+    steps = len(result.expect_plan())
+    return f"cost {result.cost}, {steps} step{'' if steps == 1 else 's'}"

@@ -1,0 +1,301 @@
+"""The command as other programs meet it: exit codes, what is on which stream, JSON, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner import load, validate
+from planner.cli import Exit, limits, main
+from planner.cli.plans import plan_from
+
+DOMAIN = """
+(define (domain office)
+  (:requirements :strips :typing)
+  (:types robot room)
+  (:predicates (at ?r - robot ?a - room) (door ?a ?b - room))
+  (:action move
+    :parameters (?r - robot ?a ?b - room)
+    :precondition (and (at ?r ?a) (door ?a ?b))
+    :effect (and (not (at ?r ?a)) (at ?r ?b))))
+"""
+PROBLEM = """
+(define (problem to-the-lab) (:domain office)
+  (:objects r - robot hall stairs lab - room)
+  (:init (at r hall) (door hall stairs) (door stairs lab))
+  (:goal (at r {goal})))
+"""
+COURIER = """
+domain: courier
+types: {robot: object, room: object}
+actions:
+  move:
+    parameters: {robot: robot, origin: room, target: room}
+    requires: ["at(robot, origin)", "door(origin, target)"]
+    provides: ["at(robot, target)"]
+    modifies: ["at(robot, _)"]
+    cost: 2.5
+---
+problem: one-parcel
+domain: courier
+objects: {r2: robot, hall: room, lab: room}
+initial: ["at(r2, hall)", "door(hall, lab)"]
+goal: ["at(r2, lab)"]
+"""
+NUMERIC = """
+(define (domain tank) (:requirements :fluents) (:functions (fuel))
+  (:action burn :parameters () :precondition (>= (fuel) 1) :effect (decrease (fuel) 1)))
+"""
+FILES = {
+    "domain.pddl": DOMAIN,
+    "problem.pddl": PROBLEM.format(goal="lab"),
+    "impossible.pddl": PROBLEM.format(goal="lab) (at r hall").replace("(:goal ", "(:goal (and ").replace(")))", "))))"),
+    "unreachable.pddl": PROBLEM.format(goal="hall) (door lab hall")
+    .replace("(:goal ", "(:goal (and ")
+    .replace(")))", "))))"),
+    "broken.pddl": "(define (domain office)\n  (:predicates (at ?r)",
+    "numeric.pddl": NUMERIC,
+    "numeric-problem.pddl": "(define (problem p) (:domain tank) (:init (= (fuel) 3)) (:goal (and)))",
+    "courier.yaml": COURIER,
+    "plan": "(move r hall stairs)\n(move r stairs lab)\n",
+    "early": "(move r stairs lab)\n",
+    "unknown-action": "(jump r hall stairs)\n",
+    "plan.json": json.dumps(
+        [
+            {"action": "move", "arguments": ["r", "hall", "stairs"], "cost": 1},
+            {"action": "move", "arguments": ["r", "stairs", "lab"]},
+        ]
+    ),
+    "bad.json": '{"plan": {"steps": [}}',
+    "no-steps.json": '{"plan": {"acts": []}}',
+    "no-plan.json": '{"status": "UNKNOWN", "plan": null}',
+    "odd-step.json": '[{"action": "move", "arguments": "r"}]',
+}
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in a folder with `FILES`; return the exit code, stdout and stderr."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+
+    def run_in_process(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr()
+        code = ended.value.code
+        return 0 if code is None else int(code), printed.out, printed.err
+
+    return run_in_process
+
+
+CASES: dict[str, tuple[str, Exit, str, str]] = {
+    "a plan": (
+        "solve domain.pddl problem.pddl",
+        Exit.OK,
+        "(move r hall stairs)\n(move r stairs lab)\n; cost = 2\n",
+        "proved optimal: cost 2, 2 steps [",
+    ),
+    "the first plan": ("solve domain.pddl problem.pddl --mode first", Exit.OK, "(move r hall", "cost 2, 2 steps"),
+    "a search by name": ("solve domain.pddl problem.pddl --search uniform", Exit.OK, "(move r hall", "[uniform"),
+    "exact decimals": (
+        "solve courier.yaml",
+        Exit.OK,
+        "(move r2 hall lab)\n; cost = 2.5\n",
+        "proved optimal: cost 2.5, 1 step [",
+    ),
+    "no plan": ("solve domain.pddl impossible.pddl", Exit.NEGATIVE, "", "proved unsolvable"),
+    "a goal out of reach": ("solve domain.pddl unreachable.pddl", Exit.NEGATIVE, "", "proved unsolvable: "),
+    "no time": ("solve domain.pddl problem.pddl --time-limit 1e-9", Exit.NO_VERDICT, "", "ended by the time limit"),
+    "no memory": (
+        "solve domain.pddl problem.pddl --memory-limit 1e-6",
+        Exit.NO_VERDICT,
+        "",
+        "ended by the memory limit",
+    ),
+    "numbers": ("solve numeric.pddl numeric-problem.pddl", Exit.UNSUPPORTED, "", "unsupported: "),
+    "quiet": ("solve domain.pddl problem.pddl --quiet", Exit.OK, "(move r hall stairs)", ""),
+    "no file": ("solve nowhere.pddl problem.pddl", Exit.USAGE, "", "Error: nowhere.pddl: there is no such file"),
+    "a broken file": ("solve broken.pddl problem.pddl", Exit.USAGE, "", "Error: broken.pddl:"),
+    "no such domain": (
+        "solve asistant",
+        Exit.USAGE,
+        "",
+        "Error: there is no file, folder or shipped domain 'asistant'",
+    ),
+    "no such search": ("solve courier.yaml --search astr", Exit.USAGE, "", "did you mean 'astar'?"),
+    "no such heuristic": ("solve courier.yaml --heuristic lmct", Exit.USAGE, "", "did you mean 'lmcut'?"),
+    "no such mode": ("solve courier.yaml --mode fast", Exit.USAGE, "", "Invalid value for '--mode'"),
+    "no such option": ("solve courier.yaml --fast", Exit.USAGE, "", "No such option"),
+    "no such command": ("sovle courier.yaml", Exit.USAGE, "", "No such command 'sovle'"),
+    "no argument": ("solve", Exit.USAGE, "", "Missing argument"),
+    "a negative time": (
+        "solve courier.yaml --time-limit -1",
+        Exit.USAGE,
+        "",
+        "'-1' is not a number of seconds above 0",
+    ),
+    "no number": ("solve courier.yaml --memory-limit lots", Exit.USAGE, "", "'lots' is not a number of GiB above 0"),
+    "not a number": ("solve courier.yaml --time-limit nan", Exit.USAGE, "", "'nan' is not a number of seconds"),
+    "no limits": ("solve courier.yaml --time-limit none --memory-limit none", Exit.OK, "(move", "proved optimal"),
+    "a valid plan": ("validate domain.pddl problem.pddl plan", Exit.OK, "valid, cost 2\n", ""),
+    "a valid plan in JSON": ("validate domain.pddl problem.pddl plan.json", Exit.OK, "valid, cost 2\n", ""),
+    "an invalid plan": (
+        "validate domain.pddl problem.pddl early",
+        Exit.NEGATIVE,
+        "invalid: step 1 move(r, stairs, lab): requires at(r, stairs), ",
+        "",
+    ),
+    "a plan with an unknown action": (
+        "validate domain.pddl problem.pddl unknown-action",
+        Exit.USAGE,
+        "",
+        "unknown-action:1:2: ",
+    ),
+    "no plan file": ("validate domain.pddl problem.pddl nowhere", Exit.USAGE, "", "Error: nowhere: No such file"),
+    "broken JSON": ("validate domain.pddl problem.pddl bad.json", Exit.USAGE, "", "Error: bad.json:1:21: no JSON"),
+    "JSON without steps": ("validate domain.pddl problem.pddl no-steps.json", Exit.USAGE, "", "found no steps in it"),
+    "a result without a plan": ("validate domain.pddl problem.pddl no-plan.json", Exit.USAGE, "", "holds no plan"),
+    "an odd step in JSON": ("validate domain.pddl problem.pddl odd-step.json", Exit.USAGE, "", "step 1 is no step"),
+    "a clean domain": ("check domain.pddl", Exit.OK, "", "office: nothing to report"),
+    "a clean problem": ("check courier.yaml", Exit.OK, "", "one-parcel: nothing to report"),
+    "findings": (
+        "check domain.pddl unreachable.pddl",
+        Exit.NEGATIVE,
+        "error: goal: nothing can bring about",
+        "1 error",
+    ),
+    "findings too late": (
+        "check courier.yaml --time-limit 1e-9",
+        Exit.NO_VERDICT,
+        "",
+        "no verdict: stopped by the time",
+    ),
+    "why a step is there": (
+        "explain domain.pddl problem.pddl",
+        Exit.OK,
+        "1. move(r, hall, stairs)\n",
+        "proved optimal",
+    ),
+    "why a given step is there": ("explain domain.pddl problem.pddl plan", Exit.OK, "1. move(r, hall, stairs)\n", ""),
+    "why a given plan fails": ("explain domain.pddl problem.pddl early", Exit.NEGATIVE, "invalid: step 1", ""),
+    "why there is no plan": ("explain domain.pddl unreachable.pddl", Exit.NEGATIVE, "door(lab, hall)", "unsolvable"),
+    "HDDL is later work": ("compile courier.yaml --to hddl", Exit.UNSUPPORTED, "", "unsupported: writing HDDL"),
+    "a level of YAML": ("compile courier.yaml --to yaml --level adl", Exit.USAGE, "", "--level belongs to --to pddl"),
+    "STRIPS of a domain alone": (
+        "compile domain.pddl --to pddl --level strips",
+        Exit.USAGE,
+        "",
+        "Error: STRIPS is written",
+    ),
+    "the version": ("--version", Exit.OK, "forethought ", ""),
+    "help": ("--help", Exit.OK, "Usage: forethought", ""),
+    "no command": ("", Exit.USAGE, "", "Usage: forethought"),
+}
+
+
+@pytest.mark.parametrize(("line", "code", "out", "err"), CASES.values(), ids=CASES)
+def test_exit_code_and_streams(run: Run, line: str, code: Exit, out: str, err: str) -> None:
+    real_code, real_out, real_err = run(*line.split())
+    assert (real_code, out in real_out, err in real_err) == (code, True, True), (real_code, real_out, real_err)
+    assert bool(real_out) is bool(out)
+    assert "Traceback" not in real_err
+
+
+def test_json_has_the_promised_shape(run: Run) -> None:
+    _, out, _ = run("solve", "courier.yaml", "--json")
+    result = json.loads(out)
+    statistics = result.pop("statistics")
+    assert result == {
+        "status": "OPTIMAL",
+        "stopped_by": "exhausted",
+        "cost": 2.5,
+        "lower_bound": 2.5,
+        "plan": {"steps": [{"action": "move", "arguments": ["r2", "hall", "lab"], "cost": 2.5}]},
+        "reason": "",
+    }
+    assert statistics["search"]
+    assert statistics["expanded"] >= 0
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "stopped_by"),
+    [
+        ("domain.pddl unreachable.pddl", "UNSOLVABLE", "exhausted"),
+        ("courier.yaml --time-limit 1e-9", "UNKNOWN", "time"),
+        ("courier.yaml --memory-limit 1e-6", "UNKNOWN", "memory"),
+        ("numeric.pddl numeric-problem.pddl", "UNSUPPORTED", "incomplete"),
+    ],
+)
+def test_json_without_a_plan(run: Run, line: str, status: str, stopped_by: str) -> None:
+    _, out, _ = run("solve", *line.split(), "--json")
+    result = json.loads(out)
+    assert (result["status"], result["stopped_by"]) == (status, stopped_by)
+    assert result["plan"] is result["cost"] is None
+
+
+def test_what_solve_prints_validates(run: Run, tmp_path: Path) -> None:
+    for number, option in enumerate(((), ("--json",))):
+        _, out, _ = run("solve", "domain.pddl", "problem.pddl", *option)
+        (tmp_path / f"printed-{number}").write_text(out, encoding="utf-8")
+        assert run("validate", "domain.pddl", "problem.pddl", f"printed-{number}")[:2] == (0, "valid, cost 2\n")
+
+
+def test_a_wrong_cost_in_json_is_no_valid_claim(run: Run, tmp_path: Path) -> None:
+    step: dict[str, Any] = {"action": "move", "arguments": ["r2", "hall", "lab"], "cost": 1}
+    (tmp_path / "cheap.json").write_text(json.dumps({"plan": {"steps": [step]}}), encoding="utf-8")
+    assert run("validate", "courier.yaml", "one-parcel", "cheap.json")[0] == Exit.NEGATIVE
+
+
+def test_the_plan_file_is_written_whole_and_keeps_its_permissions(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("an old plan", encoding="utf-8")
+    (tmp_path / "out").chmod(0o640)
+    before = set(tmp_path.iterdir())
+    _, out, _ = run("solve", "domain.pddl", "problem.pddl", "--plan-file", "out")
+    assert (tmp_path / "out").read_text(encoding="utf-8") == out
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o640
+    assert set(tmp_path.iterdir()) == before
+    problem = load("domain.pddl", "problem.pddl")
+    assert validate(problem, plan_from(tmp_path / "out", problem)[0]).valid
+
+
+def test_a_plan_file_that_cannot_be_written_is_a_mistake_of_usage(run: Run) -> None:
+    code, _, err = run("solve", "courier.yaml", "--plan-file", "nowhere/plan", "--quiet")
+    assert (code, err) == (Exit.USAGE, "Error: nowhere/plan: No such file or directory\n")
+
+
+def test_without_a_plan_the_plan_file_is_left_alone(run: Run, tmp_path: Path) -> None:
+    run("solve", "domain.pddl", "unreachable.pddl", "--plan-file", "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("language", ["pddl", "yaml", "json"])
+@pytest.mark.parametrize("given", [("courier.yaml",), ("domain.pddl", "problem.pddl")])
+def test_what_is_compiled_says_the_same(run: Run, language: str, given: tuple[str, ...]) -> None:
+    assert run("compile", *given, "--to", language, "--out", "made")[:2] == (0, "")
+    cost = load(*given).domain.actions["move"].cost
+    code, out, _ = run("solve", f"made/domain.{language}", f"made/problem.{language}", "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert [step["action"] for step in result["plan"]["steps"]] == ["move"] * (1 if cost else 2)
+
+
+@pytest.mark.parametrize("language", ["pddl", "yaml", "json"])
+def test_a_domain_alone_compiles(run: Run, language: str) -> None:
+    code, out, _ = run("compile", "domain.pddl", "--to", language)
+    assert code == 0
+    assert "move" in out
+
+
+def test_several_documents_are_one_text(run: Run, tmp_path: Path) -> None:
+    _, out, _ = run("compile", "domain.pddl", "problem.pddl", "--to", "yaml")
+    (tmp_path / "both.yaml").write_text(out, encoding="utf-8")
+    assert run("solve", "both.yaml", "--quiet")[:2] == run("solve", "domain.pddl", "problem.pddl", "--quiet")[:2]

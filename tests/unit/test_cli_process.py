@@ -1,0 +1,314 @@
+"""The command as a process: what it loads, limits of the system, signals, pipes, progress, other packages' commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import typer
+
+import planner.cli.progress as progress_module
+from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
+from planner.cli import Exit, limits, main, root
+from planner.cli.outcome import exit_of, judge
+from planner.cli.progress import Watch, shown
+from planner.cli.solve import attempt, verdict
+from planner.errors import EngineError, NoPlan
+
+CORRIDOR = """
+domain: corridor
+actions:
+  move:
+    parameters: {robot: robot, origin: room, target: room}
+    requires: ["at(robot, origin)", "door(origin, target)"]
+    provides: ["at(robot, target)"]
+    modifies: ["at(robot, _)"]
+types: {robot: object, room: object}
+---
+problem: ten-rooms-on
+domain: corridor
+"""
+TEN_STEPS = (
+    CORRIDOR
+    + "objects: {r: robot, "
+    + ", ".join(f"a{number}: room" for number in range(11))
+    + "}\ninitial: ['at(r, a0)', "
+    + ", ".join(f"'door(a{number}, a{number + 1})'" for number in range(10))
+    + "]\ngoal: ['at(r, a10)']\n"
+)
+
+
+@pytest.fixture
+def corridor(tmp_path: Path) -> Path:
+    path = tmp_path / "corridor.yaml"
+    path.write_text(TEN_STEPS, encoding="utf-8")
+    return path
+
+
+def forethought(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "planner.cli", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=50, check=False)
+
+
+@pytest.mark.parametrize("source", ["yaml", "pddl"])
+def test_ten_steps_are_planned_without_anything_heavy(corridor: Path, tmp_path: Path, source: str) -> None:
+    files = [str(corridor)]
+    if source == "pddl":
+        assert forethought("compile", corridor, "--to", "pddl", "--out", tmp_path).returncode == 0
+        files = [str(tmp_path / "domain.pddl"), str(tmp_path / "problem.pddl")]
+    code = (
+        "import sys\nfrom planner.cli import main\n"
+        f"try:\n    main(['solve', *{files!r}, '--json'])\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert len(json.loads(done.stdout)["plan"]["steps"]) == 10
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert loaded & {"numba", "numpy", "unified_planning", "networkx", "rich"} == set()
+
+
+WASTEFUL = {
+    "while reading": "waste = bytearray(64 << 30)\n",
+    "while planning": """
+from planner import Domain
+domain = Domain("wasteful")
+domain.action("wait", {}, provides=["waited"], cost=lambda: len(bytearray(64 << 30)))
+problem = domain.problem(initial=[], goal=["waited"])
+""",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps the limit on address space")
+@pytest.mark.parametrize("where", ["while reading", "while planning"])
+def test_an_allocation_past_the_limit_ends_in_a_verdict_and_not_in_a_killed_process(tmp_path: Path, where: str) -> None:
+    (tmp_path / "greedy.py").write_text(WASTEFUL[where], encoding="utf-8")
+    done = forethought("solve", "greedy.py", "--memory-limit", "0.5", "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["status"], result["stopped_by"]) == (Exit.NO_VERDICT, "UNKNOWN", "memory")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(corridor: Path) -> None:
+    command = [sys.executable, "-m", "planner.cli", "solve", str(corridor), "--quiet"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=50, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_in_a_pipe_there_is_no_progress(corridor: Path) -> None:
+    done = forethought("solve", corridor)
+    assert done.stdout.count("\n") == 11
+    assert done.stderr.count("\n") == 1
+    assert "\x1b" not in done.stderr
+
+
+INTERRUPTING = """
+import os, signal
+from planner import Domain
+domain = Domain("slow")
+domain.action("wait", {}, provides=["waited"], cost=lambda: os.kill(os.getpid(), signal.SIG) or 1)
+problem = domain.problem(initial=[], goal=["waited"])
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_ends_the_work_in_good_order(tmp_path: Path, name: str) -> None:
+    (tmp_path / "slow.py").write_text(INTERRUPTING.replace("SIG)", f"{name})"), encoding="utf-8")
+    done = forethought("solve", "slow.py", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["stopped_by"]) == (Exit.INTERRUPTED, "cancelled"), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_interrupted_while_reading(tmp_path: Path) -> None:
+    text = "import os, signal\nfor _ in range(2):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "slow.py").write_text(text, encoding="utf-8")
+    assert forethought("solve", "slow.py", cwd=tmp_path).returncode == Exit.INTERRUPTED
+    assert forethought("check", "slow.py", cwd=tmp_path).returncode == Exit.INTERRUPTED
+
+
+@pytest.fixture
+def incumbent(corridor: Path) -> Progress:
+    problem = load(corridor)
+    steps = tuple(Step("move", ("r", f"a{number}", f"a{number + 1}"), 1) for number in range(10))
+    return Progress(Plan(steps, problem), 4, 0.5, Statistics(expanded=1234))
+
+
+def test_what_was_found_before_an_interrupt_is_printed(
+    corridor: Path, incumbent: Progress, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(
+        _: Problem, *, on_progress: Callable[[Progress], None], cancel: threading.Event, **_others: Any
+    ) -> Result:
+        on_progress(incumbent)
+        signal.raise_signal(signal.SIGINT)
+        assert cancel.is_set()
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second signal raises")
+
+    monkeypatch.setattr(import_module("planner.solve"), "solve", interrupted)
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", str(corridor)])
+    printed = capsys.readouterr()
+    assert ended.value.code == Exit.INTERRUPTED
+    assert printed.out.count("(move r") == 10
+    assert "solved: cost 10, 10 steps; lower bound 4 (gap 60.0%); ended by cancellation" in printed.err
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_memory_that_runs_out_leaves_the_incumbent(incumbent: Progress) -> None:
+    def exhausting() -> Result:
+        raise MemoryError
+
+    watch = Watch()
+    assert attempt(exhausting, watch) == Result(Status.UNKNOWN, StoppedBy.MEMORY)
+    watch(incumbent)
+    result = attempt(exhausting, watch)
+    assert (result.status, result.stopped_by) == (Status.SOLVED, StoppedBy.MEMORY)
+    assert (result.plan, result.lower_bound) == (incumbent.plan, 4)
+
+
+def test_exit_codes_and_verdicts_of_results(incumbent: Progress) -> None:
+    plan = incumbent.plan
+    table = {
+        Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, 10): (Exit.OK, "proved optimal: cost 10, 10 steps"),
+        Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan): (
+            Exit.OK,
+            "solved: cost 10, 10 steps; no lower bound; ended by the first plan was asked for",
+        ),
+        Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED): (Exit.NEGATIVE, "proved unsolvable"),
+        Result(Status.UNKNOWN, StoppedBy.TIME, lower_bound=7): (
+            Exit.NO_VERDICT,
+            "unknown: no plan found and none excluded, a plan costs 7 or more; ended by the time limit",
+        ),
+        Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="numbers"): (Exit.UNSUPPORTED, "unsupported: numbers"),
+    }
+    for result, expected in table.items():
+        assert (exit_of(result), verdict(result)) == expected
+    assert {status for result in table for status in [result.status]} == set(Status)
+    assert exit_of(Result(Status.SOLVED, StoppedBy.CANCELLED, plan)) is Exit.INTERRUPTED
+
+
+def test_errors_that_are_no_bugs() -> None:
+    unknown = Result(Status.UNKNOWN, StoppedBy.TIME)
+    assert judge(NoPlan(unknown))[0] is Exit.NO_VERDICT
+    assert judge(EngineError("pyperplan crashed")) == (Exit.NO_VERDICT, "no verdict: pyperplan crashed")
+    assert judge(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"))[0] is Exit.USAGE
+
+
+def test_a_bug_is_one_message_and_a_traceback_only_on_demand(
+    corridor: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **_others: object) -> None:
+        raise RuntimeError("one fact too many")
+
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr("planner.cli.solve.limit_memory", broken)
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", str(corridor)])
+    message = capsys.readouterr().err
+    assert ended.value.code == Exit.INTERNAL
+    assert message.startswith("Internal error: RuntimeError: one fact too many\n")
+    assert "Traceback" not in message
+    monkeypatch.setenv("FORETHOUGHT_DEBUG", "1")
+    with pytest.raises(SystemExit):
+        main(["solve", str(corridor)])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_watch_says_what_is_known(incumbent: Progress) -> None:
+    watch = Watch()
+    assert str(watch).startswith("reading and grounding · ")
+    watch(Progress(None, 3, 0.1, Statistics(expanded=5)))
+    assert str(watch).startswith("no plan yet · lower bound 3 · 5 states · ")
+    watch(incumbent)
+    assert str(watch).startswith("best cost 10 · lower bound 4 · gap 60.0% · 1,234 states · ")
+
+
+def test_progress_is_drawn_on_a_terminal_and_wiped_away(incumbent: Progress, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = threading.Event()
+    draw = progress_module._draw
+
+    def draw_and_tell(*arguments: Any) -> None:
+        draw(*arguments)
+        drawn.set()
+
+    master, slave = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress_module, "DRAW_AFTER_SECONDS", 0)
+    monkeypatch.setattr(progress_module, "_draw", draw_and_tell)
+    with os.fdopen(slave, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        watch = Watch()
+        watch(incumbent)
+        with shown(watch, quiet=False):
+            assert drawn.wait(30)
+        monkeypatch.undo()
+        seen = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert "best cost 10 · lower bound 4" in re.sub(r"\x1b\[[\d;]*m", "", seen)
+    assert "\x1b[2K" in seen.rpartition("best cost")[2]
+
+
+def test_quiet_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(threading, "Timer", None)
+    with shown(Watch(), quiet=True):
+        pass
+
+
+def single(name: str) -> None:
+    """One command."""
+    typer.echo(f"single {name}")
+
+
+single_app = typer.Typer()
+single_app.command()(single)
+group_app = typer.Typer()
+group_app.command("first")(single)
+group_app.command("second")(single)
+
+
+@pytest.mark.parametrize(
+    ("app", "line"), [("single_app", "extra x"), ("group_app", "extra first x"), ("group_app", "extra second x")]
+)
+def test_other_packages_bring_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], app: str, line: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "elsewhere", SimpleNamespace(single_app=single_app, group_app=group_app))
+    entries = [EntryPoint("extra", f"elsewhere:{app}", root.GROUP)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: entries if group == root.GROUP else [])
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert (ended.value.code or 0, capsys.readouterr().out) == (0, "single x\n")
+
+
+def test_a_command_that_cannot_be_loaded_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = [EntryPoint("extra", "no_such_package:app", root.GROUP)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: entries)
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert (ended.value.code or 0) == 0
+    assert "the command 'extra' of no_such_package:app cannot be loaded" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["extra"])
+    assert ended.value.code == Exit.USAGE
