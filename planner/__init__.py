@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from planner.budget import Budget
     from planner.check import Finding, check_domain, check_problem
     from planner.declare import FIXED, Domain, Entity, From, Outcome, PredicateRef, When, resolve_action
+    from planner.documents import Documents, json_schema, read_documents, write_json, write_yaml
     from planner.errors import (
         DeclarationError,
         DocumentError,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
         PlanError,
         UnsupportedError,
     )
+    from planner.explain import Diagnosis, PlanExplanation, explain_plan, explain_unsolvable
+    from planner.load import load, load_domain
     from planner.model import (
         OPEN,
         TRUE,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
         Variable,
     )
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
+    from planner.solve import improve, solve
     from planner.validate import Verdict, simulate, validate
 
 __all__ = [
@@ -62,7 +66,9 @@ __all__ = [
     "Budget",
     "DataParameter",
     "DeclarationError",
+    "Diagnosis",
     "DocumentError",
+    "Documents",
     "Domain",
     "DomainModel",
     "EngineError",
@@ -87,6 +93,7 @@ __all__ = [
     "PddlError",
     "Plan",
     "PlanError",
+    "PlanExplanation",
     "PredicateRef",
     "Problem",
     "Progress",
@@ -102,20 +109,34 @@ __all__ = [
     "When",
     "check_domain",
     "check_problem",
+    "explain_plan",
+    "explain_unsolvable",
+    "improve",
+    "json_schema",
+    "load",
+    "load_domain",
+    "read_documents",
     "resolve_action",
     "simulate",
+    "solve",
     "validate",
+    "write_json",
+    "write_yaml",
 ]
 
 _MODULES = {
     "budget": "Budget",
     "check": "Finding check_domain check_problem",
     "declare": "FIXED Domain Entity From Outcome PredicateRef When resolve_action",
+    "documents": "Documents json_schema read_documents write_json write_yaml",
     "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan PddlError "
     "PlanError UnsupportedError",
+    "explain": "Diagnosis PlanExplanation explain_plan explain_unsolvable",
+    "load": "load load_domain",
     "model": "OPEN TRUE Action And Atom DataParameter DomainModel Equals Exists Forall Formula Goal Imply Metric Not "
     "Object Or Problem SoftGoal Variable",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
+    "solve": "improve solve",
     "validate": "Verdict simulate validate",
 }
 """Which module has which names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -16,6 +17,7 @@ from planner.declare.places import Place
 from planner.declare.scope import Scope, Use
 from planner.declare.syntax import NotationError, is_name, parse_atom, shown
 from planner.declare.types import Types
+from planner.declare.values import mapping, several, tags, text, texts
 from planner.errors import did_you_mean
 from planner.model import (
     TAGS,
@@ -34,6 +36,7 @@ from planner.model import When as ModelWhen
 from planner.model.formulas import conjuncts
 
 _FIELDS = frozenset(ActionFields.__annotations__)
+_NUMERIC = re.compile(r"\s*[-+.]?\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +106,8 @@ class ActionBuilder:
             duration=None if duration is None else decimal(duration, "the duration", place.within("duration")),
             risk=risk(fields.get("risk", 0), place.within("risk")),
             outcomes=self._outcomes(fields.get("outcomes"), inside),
-            tags=tags(fields.get("tags"), TAGS, place.within("tags")),
-            description=fields.get("description", ""),
+            tags=tags(fields.get("tags"), TAGS, "an action", place.within("tags")),
+            description=text(fields.get("description", ""), "a description", place.within("description")),
             similes=texts(fields.get("similes"), "similes", place.within("similes")),
             examples=texts(fields.get("examples"), "examples", place.within("examples")),
         )
@@ -115,7 +118,7 @@ class ActionBuilder:
 
     def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
         found = {}
-        for key, value in creates.items():
+        for key, value in mapping(creates, "creates", self._place.within("creates")).items():
             name, place = key.removeprefix("?"), self._place.within("creates", key)
             if not is_name(name):
                 raise place.error(f"{shown(name)} cannot name a created object")
@@ -133,7 +136,9 @@ class ActionBuilder:
             return ()
         if isinstance(value, When | ModelWhen):
             return (self._one_when(value, place),)
-        return tuple([self._one_when(item, place.within(index)) for index, item in enumerate(value)])
+        return tuple(
+            [self._one_when(item, place.within(index)) for index, item in enumerate(several(value, "when", place))]
+        )
 
     def _one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
@@ -149,9 +154,10 @@ class ActionBuilder:
         )
 
     def _variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
-        items = value.items() if isinstance(value, Mapping) else [(each.name, each.types) for each in value]
+        if isinstance(value, tuple):
+            value = {each.name: each.types for each in value}
         found = []
-        for key, type_ in items:
+        for key, type_ in mapping(value, "variables", place).items():
             name = key.removeprefix("?")
             if not is_name(name):
                 raise place.within(key).error(f"{shown(name)} cannot name a variable")
@@ -173,7 +179,7 @@ class ActionBuilder:
                 return value
             case Atom():
                 return self._function_term(value, place)
-            case str() if not value.strip()[:1].isdecimal():
+            case str() if not _NUMERIC.match(value):
                 try:
                     return self._function_term(parse_atom(value), place)
                 except NotationError as mistake:
@@ -207,6 +213,8 @@ class ActionBuilder:
         return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
 
     def _after_patterns(self, value: Any) -> tuple[Atom, ...]:
+        if not value:
+            return ()
         conditions = self._conditions(replace(self._scope, uses=self._after))
         return conditions.patterns(value, self._place.within("after"))
 
@@ -228,9 +236,11 @@ class ActionBuilder:
         return replace(parameter, source=From(facts[0], source.path))
 
     def _outcomes(self, value: Any, inside: Conditions) -> tuple[ModelOutcome, ...]:
+        if not value:
+            return ()
         place = self._place.within("outcomes")
         found = []
-        for index, item in enumerate(value or ()):
+        for index, item in enumerate(several(value, "outcomes", place)):
             if not isinstance(item, Outcome | ModelOutcome):
                 raise place.within(index).error(f"{item!r} is no outcome", "write Outcome(probability, provides=…)")
             here = place.within(index)
@@ -240,29 +250,8 @@ class ActionBuilder:
                     probability,
                     inside.literals(item.provides, here.within("provides")),
                     inside.patterns(item.modifies, here.within("modifies")),
-                    item.name,
+                    text(item.name, "an outcome's name", here.within("name")),
                 )
             )
         check_distribution([outcome.probability for outcome in found], place)
         return tuple(found)
-
-
-def tags(value: str | Iterable[str] | None, known: Iterable[str], place: Place) -> frozenset[str]:
-    """Return `value` as a set of known tags."""
-    found = texts(value, "tags", place)
-    for tag in found:
-        if tag not in known:
-            near = did_you_mean(tag, known) or f"the tags are {', '.join(sorted(known))}"
-            raise place.error(f"unknown tag {tag!r}", near)
-    return frozenset(found)
-
-
-def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
-    """Return one text or several as a tuple."""
-    if value is None:
-        return ()
-    found = (value,) if isinstance(value, str) else tuple(value)
-    for item in found:
-        if not isinstance(item, str):
-            raise place.error(f"{what} are texts, not {item!r}")
-    return found

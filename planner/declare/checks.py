@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from planner.declare.places import Place
 from planner.declare.scope import Use
 from planner.declare.types import Types
-from planner.declare.words import either
+from planner.declare.words import either, plain
 from planner.errors import did_you_mean
 from planner.model import (
     OPEN,
@@ -42,7 +42,7 @@ def check_derived(
         for atom in written(action):
             if atom.predicate in derived:
                 raise action_places[action.name].error(
-                    f"action {action.name!r} writes {atom}, but {atom.predicate!r} is derived, "
+                    f"action {action.name!r} writes {plain(atom)}, but {atom.predicate!r} is derived, "
                     f"at {derived[atom.predicate].location}",
                     "write what it is derived from",
                 )
@@ -50,7 +50,7 @@ def check_derived(
         for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):
             if predicate.stale_with and name in derived:
                 raise predicate_places[predicate.name].error(
-                    f"{predicate.name!r} is stale with {predicate.stale_with[0]}, but {name!r} is derived, "
+                    f"{predicate.name!r} is stale with {plain(predicate.stale_with[0])}, but {name!r} is derived, "
                     f"at {derived[name].location}",
                     "what is derived is neither written nor stale",
                 )
@@ -134,14 +134,14 @@ def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types
             raise use.place.error(f"after names the unknown action {use.atom.predicate!r}", near)
         if not use.atom.args:
             continue
+        said = f"after says {plain(use.atom)}"
         if len(use.atom.args) != len(action.parameters):
-            raise use.place.error(f"after says {use.atom}, but the action is {action.signature}", "'_' leaves one open")
+            raise use.place.error(f"{said}, but the action is {action.signature}", "'_' leaves one open")
         for given, parameter in zip(use.types, action.parameters, strict=True):
             if given is not None and not types.overlap(given, parameter.types):
                 name = parameter.name.removeprefix("?")
-                raise use.place.error(
-                    f"after says {use.atom}, but parameter {name!r} of {action.signature} is {either(parameter.types)}"
-                )
+                wanted = either(parameter.types)
+                raise use.place.error(f"{said}, but parameter {name!r} of {action.signature} is {wanted}")
 
 
 def opened(pattern: Atom, actions: Mapping[str, Action]) -> Atom:

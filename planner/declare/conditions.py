@@ -9,7 +9,7 @@ from planner.declare.places import Place
 from planner.declare.refs import PredicateRef
 from planner.declare.scope import Scope
 from planner.declare.syntax import NotationError, is_name, parse_literal, shown
-from planner.errors import PddlError, did_you_mean
+from planner.errors import PddlError, UnsupportedError, did_you_mean
 from planner.model import (
     ROOT_TYPE,
     TRUE,
@@ -52,7 +52,7 @@ class Conditions:
             for part in conjuncts(self._resolved(item, item_place, self.scope)):
                 if not (isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom))):
                     raise item_place.error(
-                        f"an effect is an atom or a negated atom, not {part}", "When(…) gives conditional effects"
+                        f"an effect is an atom or a negated atom, not '{part}'", "When(…) gives conditional effects"
                     )
                 found.append(part)
         return tuple(found)
@@ -63,7 +63,7 @@ class Conditions:
         for item, item_place in _items(value, place):
             formula, bare = _read(item, item_place)
             if not isinstance(formula, Atom):
-                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {formula}")
+                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not '{formula}'")
             bare = bare and self._bare
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
@@ -141,5 +141,8 @@ def _pddl(text: str, place: Place) -> Formula:
 
     try:
         return parse_condition(text, source=str(place.location))
+    except UnsupportedError as error:
+        construct = error.construct.rpartition(" at ")[0]
+        raise UnsupportedError(f"{construct} at {place.location}", error.hint) from None
     except PddlError as error:
         raise place.error(f"in the PDDL expression {text.strip()!r}: {error.message}", error.hint) from None

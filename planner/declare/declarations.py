@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from planner.declare.actions import ActionBuilder, Declared, tags
+from planner.declare.actions import ActionBuilder, Declared
 from planner.declare.checks import check_after, check_derived, check_stale_cycles, check_stratified, opened
 from planner.declare.conditions import Conditions
 from planner.declare.entity import Entity
@@ -20,6 +20,7 @@ from planner.declare.scope import Scope
 from planner.declare.signatures import Signatures, default_parameters
 from planner.declare.syntax import is_name, shown
 from planner.declare.types import Types
+from planner.declare.values import tags
 from planner.errors import did_you_mean
 from planner.model import Atom, Axiom, DomainModel, Exists, Function, Object, Predicate, Variable
 from planner.model.formulas import free_variables
@@ -79,7 +80,8 @@ class Declarations:
         scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
         conditions = Conditions(scope, self.types.parents, exact=exact)
         patterns = conditions.patterns(stale_with, place.within("stale_with"))
-        found = Predicate(name, parameters, patterns, tags(tags_, PREDICATE_TAGS, place.within("tags")), description)
+        marks = tags(tags_, PREDICATE_TAGS, "a predicate", place.within("tags"))
+        found = Predicate(name, parameters, patterns, marks, description)
         self.predicates.check_arities(scope.uses)
         self.predicates.declare(name, parameters, place)
         self.predicates.note(scope.uses)
@@ -155,7 +157,9 @@ class Declarations:
 
     def bind(self, name: str, handler: Callable[..., Any], place: Place) -> None:
         """Attach the function that does action `name`; its parameters must be those of the action."""
-        check_handler(name, {key: each.action for key, each in self.actions.items()}, handler, self.types, place)
+        if name not in self.actions:
+            raise place.error(f"there is no action {name!r} to bind a function to", did_you_mean(name, self.actions))
+        check_handler(self.actions[name].action, handler, self.types, place)
         self.handlers[name] = handler
 
     def model(self) -> DomainModel:
@@ -204,6 +208,8 @@ def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object
 
     `value` is a mapping (name → type) or a sequence of entities and `Object`s.
     """
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise place.error(f"{value!r} are no objects", "give entities, or a mapping: {'name': type}")
     items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
     objects: dict[str, Object] = {}
     entities: dict[str, Entity] = {}

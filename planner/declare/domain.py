@@ -35,7 +35,7 @@ class Domain:
         *,
         description: str = "",
         types: Mapping[str, str | Iterable[str]] | Iterable[str] = (),
-        constants: Mapping[str, TypeLike] | Iterable[Entity | Object] = (),
+        constants: Mapping[str, Any] | Iterable[Entity | Object] = (),
         resolution: Number | float | str | None = None,
     ) -> None:
         place = caller()
@@ -153,10 +153,11 @@ class Domain:
 
     def bind(self, name: str, function: Function) -> Function:
         """Attach the function that does action `name`, and return it."""
-        self._changed().bind(name, function, definition(function))
+        place = definition(function) if name in self._declarations.actions else caller()
+        self._changed().bind(name, function, place)
         return function
 
-    def derive(self, head: str, parameters: Mapping[str, TypeLike], condition: Condition) -> None:
+    def derive(self, head: str, parameters: Mapping[str, Any], condition: Condition) -> None:
         """Declare that `head` holds wherever `condition` does.
 
         `parameters` gives the types of the head's arguments, and of further variables: some object must fit those.
@@ -168,7 +169,7 @@ class Domain:
         self,
         name: str = "",
         *,
-        objects: Mapping[str, TypeLike] | Iterable[Entity | Object] = (),
+        objects: Mapping[str, Any] | Iterable[Entity | Object] = (),
         initial: Facts = (),
         goal: GoalLike = (),
         values: Mapping[str | Atom, Any] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from planner.declare.entity import Entity
@@ -15,13 +15,8 @@ from planner.errors import did_you_mean
 from planner.model import Action
 
 
-def check_handler(
-    name: str, actions: Mapping[str, Action], handler: Callable[..., Any], types: Types, place: Place
-) -> None:
-    """Raise an error unless `handler` takes exactly the parameters of action `name` (and, if it likes, a context)."""
-    action = actions.get(name)
-    if action is None:
-        raise place.error(f"there is no action {name!r} to bind a function to", did_you_mean(name, actions))
+def check_handler(action: Action, handler: Callable[..., Any], types: Types, place: Place) -> None:
+    """Raise an error unless `handler` takes exactly the parameters of `action` (and, if it likes, a context)."""
     planning = {variable.name.removeprefix("?"): variable for variable in action.parameters}
     wanted = [*planning, *[parameter.name for parameter in action.data]]
     taken = list(inspect.signature(handler).parameters.values())

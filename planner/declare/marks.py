@@ -32,7 +32,7 @@ class When:
 class Outcome:
     """One of the results that an action may have, and its probability (0 < probability ≤ 1)."""
 
-    probability: Number | float
+    probability: Number | float | str
     provides: Condition = ()
     modifies: Patterns = ()
     name: str = ""

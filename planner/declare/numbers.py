@@ -12,6 +12,7 @@ from planner.model.numbers import exact_decimal, exact_number, exact_resolution
 
 _ROUNDING: Final = Decimal("1e-9")
 """How far the sum of probabilities written as floats may be from 1."""
+_NEVER: Final = Decimal(0)
 
 
 def number(value: Any, what: str, place: Place, resolution: Decimal | None = None) -> Number:
@@ -21,7 +22,7 @@ def number(value: Any, what: str, place: Place, resolution: Decimal | None = Non
     except ValueError as error:
         raise place.error(f"{what}: {error}") from None
     if found < 0:
-        raise place.error(f"{what} is {found}, and is never negative")
+        raise place.error(f"{what} is {found}, but may not be negative")
     return found
 
 
@@ -40,15 +41,17 @@ def decimal(value: Any, what: str, place: Place) -> Decimal:
     except ValueError as error:
         raise place.error(f"{what}: {error}") from None
     if found < 0:
-        raise place.error(f"{what} is {found}, and is never negative")
+        raise place.error(f"{what} is {found}, but may not be negative")
     return found
 
 
 def risk(value: Any, place: Place) -> Decimal:
     """Return a probability below 1."""
+    if value == 0 and type(value) is int:
+        return _NEVER
     found = decimal(value, "the risk", place)
     if found >= 1:
-        raise place.error(f"the risk is {found}, and is below 1: an action that never works is none")
+        raise place.error(f"the risk is {found}; it must be below 1, or the action never works")
     return found
 
 
@@ -57,6 +60,6 @@ def check_distribution(probabilities: Iterable[Decimal], place: Place) -> None:
     found = tuple(probabilities)
     if any(not 0 < each <= 1 for each in found):
         wrong = next(each for each in found if not 0 < each <= 1)
-        raise place.error(f"an outcome's probability is above 0 and at most 1, not {wrong}")
+        raise place.error(f"the probability of an outcome is {wrong}; it must be above 0 and at most 1")
     if found and abs(sum(found, Decimal(-1))) > _ROUNDING:
         raise place.error(f"the probabilities of the outcomes sum to {sum(found, Decimal(0))}, not to 1")

@@ -36,6 +36,8 @@ def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place:
 
     A sequence of `Variable` and `DataParameter` is taken as well.
     """
+    if not isinstance(value, Iterable) or isinstance(value, str):
+        raise place.error(f"{value!r} are no parameters", "give a mapping: {'name': type}")
     if not isinstance(value, Mapping):
         value = {_own_name(item, place): item for item in value}
     reader = _Reader(types_)
@@ -124,7 +126,8 @@ def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, .
         if all(entities):
             return types_.resolve(members, place)
         if any(entities):
-            raise place.error(f"{annotation} mixes planning types with others", "search binds all of it or nothing")
+            names = " | ".join(getattr(member, "__name__", str(member)) for member in members)
+            raise place.error(f"{names} mixes planning types with others", "search binds all of it or nothing")
     return None
 
 
@@ -200,7 +203,7 @@ def _evaluated(
         return text
     visible: dict[str, Any] = getattr(function, "__globals__", {})
     try:
-        return eval(text, visible, dict(names))  # noqa: S307 - the author's own annotation, as Python itself would
+        return eval(text, visible, names)  # noqa: S307 - the author's own annotation, as Python itself would
     except NameError as error:
         unknown = error.name or text
         near = did_you_mean(unknown, types_.parents) or did_you_mean(unknown, [*names, *visible])

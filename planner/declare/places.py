@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -56,12 +56,12 @@ def caller() -> CodePlace:
     return CodePlace(frame.f_code.co_filename, frame.f_lineno)
 
 
-def caller_names() -> dict[str, Any]:
+def caller_names() -> Mapping[str, Any]:
     """Return the local names where the declaration was called: annotations may name classes made in a function."""
     frame = sys._getframe(1)  # noqa: SLF001 - see `caller`
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("planner.declare"):
         frame = frame.f_back
-    return dict(frame.f_locals)
+    return frame.f_locals
 
 
 def definition(function: Callable[..., Any]) -> CodePlace:

@@ -49,7 +49,7 @@ class ProblemBuilder:
         self._derived = domain.derived
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
-        self._scope = Scope(f"problem of domain {domain.name!r}", {}, self._objects)
+        self._scope = Scope("the problem", {}, self._objects)
         self._conditions = Conditions(self._scope, domain.types)
 
     def _check_object(self, name: str, item: Object) -> None:
@@ -190,7 +190,7 @@ class ProblemBuilder:
         here = place.within(condition) if isinstance(condition, str) else place
         gain = number(utility, "the utility of a soft goal", here)
         if gain == 0:
-            raise here.error("the utility of a soft goal is 0, and is above it")
+            raise here.error("the utility of a soft goal is 0; it must be above 0")
         return SoftGoal(self._conditions.formula(condition, here), gain)
 
     def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:

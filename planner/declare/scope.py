@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from planner.declare.places import Place
 from planner.declare.refs import ObjectName
@@ -76,7 +76,7 @@ class Scope:
                 return term
             raise place.error(
                 f"'_' leaves an argument of {inside} open, which only modifies, stale_with, unknown and after may do",
-                "name it, or write a PDDL expression: (exists (?x - type) …)",
+                "name the object; a condition may also be a PDDL expression: (exists (?x - type) …)",
             )
         variable = f"?{term}" if bare else ""
         if variable in self.variables:
@@ -94,7 +94,9 @@ class Scope:
         """Return the types of a resolved argument; None where it is open."""
         return self.variables[term] if term in self.variables else self.objects[term].types if term != OPEN else None
 
-    def _unknown(self, term: str, inside: object, place: Place) -> InputError:
+    def _unknown(self, term: Any, inside: object, place: Place) -> InputError:
+        if not isinstance(term, str):
+            return place.error(f"{term!r} in an atom is no name", "call the predicate with it, or give its name")
         name = term.removeprefix("?")
         if name in self.data:
             return place.error(
@@ -103,9 +105,13 @@ class Scope:
             )
         if f"?{name}" in self.created:
             return place.error(f"'{name}' in {inside} is created by {self.owner} and does not exist before it")
+        if f"?{name}" in self.variables:
+            return place.error(
+                f"'{term}' in {inside} is no object of {self.owner}", f"PDDL writes parameters '?{name}'"
+            )
         mine = [variable.removeprefix("?") for variable in self.variables]
         near = did_you_mean(name, [*mine, *self.objects])
-        what = "neither a parameter nor an object" if mine else "no object"
+        what = "no parameter" if term != name else "neither a parameter nor an object" if mine else "no object"
         if not near and mine:
             near = f"the parameters are {', '.join(mine)}"
         return place.error(f"'{term}' in {inside} is {what} of {self.owner}", near)

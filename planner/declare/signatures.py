@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from planner.declare.places import Place
 from planner.declare.scope import Use
 from planner.declare.types import Types
-from planner.declare.words import count, either
+from planner.declare.words import count, either, plain
 from planner.model import ROOT_TYPE, Variable
 
 
@@ -48,7 +48,7 @@ class Signatures:
             if known[0] != arity:
                 verb = "declared" if name in self._declared else "used"
                 raise use.place.error(
-                    f"{use.atom} gives {self.kind} {name!r} {count(arity)}, "
+                    f"{plain(use.atom)} gives {self.kind} {name!r} {count(arity)}, "
                     f"but it is {verb} with {known[0]} at {known[1].location}"
                 )
 
@@ -76,7 +76,7 @@ class Signatures:
             for number, (given, parameter) in enumerate(zip(use.types, parameters, strict=True)):
                 if given is not None and not types.overlap(given, parameter.types):
                     raise use.place.error(
-                        f"argument {number + 1} of {use.atom} is of type {either(given)}, "
+                        f"argument {number + 1} of {plain(use.atom)} is of type {either(given)}, "
                         f"but {self.kind} {name!r} takes {either(parameter.types)}, declared at {place.location}"
                     )
 

@@ -54,7 +54,7 @@ def parse_literal(text: str) -> Atom | Equals | Not:
     """Return the atom, equality or negation that `text` writes; raises `NotationError`."""
     negated = _NEGATION.match(text)
     body = text[negated.end() :] if negated else text
-    equality = _EQUALITY.match(body)
+    equality = _EQUALITY.match(body) if "=" in body else None
     part: Atom | Equals | Not
     if equality is None:
         part = parse_atom(body)
@@ -75,6 +75,7 @@ _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r"^not\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
     (r"^[^()]*\([^()]*$", "lacks a ')'", None),
     (r"^[^()]*\)|^[^()]*\([^()]*\)[^()]*\)", "has a ')' too many", None),
+    (r"^[^()]*,", "is more than one atom", "write a list of atoms"),
     (_MIXED, "is more than one atom", "write a list of atoms, or a PDDL expression '(or …)'"),
     (r"[^=!]=[^=]", "is no atom", "equality is written a == b"),
     (r"\(.*\(", "has parentheses inside an atom", "arguments are names, '_' or parameters"),

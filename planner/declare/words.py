@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from planner.model import Atom
+
+
+def plain(atom: Atom) -> str:
+    """Return `atom` as authors write it: parameters without `?`."""
+    return str(atom).replace("?", "")
+
 
 def count(number: int) -> str:
     """Return the number of arguments in words."""

@@ -32,7 +32,9 @@ def parse_json(text: str, source: str) -> list[Any]:
     except _TwinError:
         raise _twin(text, source) from None
     except _OutOfRangeError as error:
-        raise DocumentError(str(error), Location(source)) from None
+        offset = next((token.start() for token in _TOKEN.finditer(text) if token[0] == error.literal), 0)
+        place = Location(source, *_position(offset, _line_starts(text)))
+        raise DocumentError(str(error), place) from None
     except RecursionError:
         raise DocumentError("lists and objects nest too deep", Location(source)) from None
     return data if isinstance(data, list) else [data]
@@ -82,7 +84,11 @@ class _TwinError(Exception):
 
 
 class _OutOfRangeError(Exception):
-    """A number that no plan needs."""
+    """A number that no plan needs, as the text writes it."""
+
+    def __init__(self, message: str, literal: str) -> None:
+        super().__init__(message)
+        self.literal = literal
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,8 +136,8 @@ def _integer(text: str) -> int:
 
 def _check_length(text: str) -> None:
     if len(text) > LONGEST_NUMBER:
-        raise _OutOfRangeError(f"a number of {len(text)} characters is out of range")
+        raise _OutOfRangeError(f"a number of {len(text)} characters is out of range", text)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _OutOfRangeError(f"{name} is no number")
+    raise _OutOfRangeError(f"{name} is no number", name)

@@ -33,6 +33,8 @@ def document_error(error: ValidationError, document: Document, schema: type[Base
     if mistake["type"] == "missing":
         return place.error(f"{what} lacks the key {missing!r}")
     reason = _EXPECTED.get(mistake["type"], mistake["msg"])
+    if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
+        reason = "expected a mapping, or a list of them"
     expected, _, hint = reason.partition(": ")
     return place.error(f"{what}: found {_found(mistake['input'])}, {expected}", hint or None)
 

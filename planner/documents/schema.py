@@ -30,10 +30,13 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-def _number(value: Any) -> int | Decimal | str:
+def _number(value: Any) -> int | Decimal:
+    """Return a number as the readers give it: a float is left only of what is infinite or no number."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise PydanticCustomError("kind", "expected a number")
-    return Decimal(repr(value)) if isinstance(value, float) else value
+    if isinstance(value, float):
+        raise PydanticCustomError("kind", "expected a finite number")
+    return value
 
 
 def _term(value: Any) -> int | Decimal | str:

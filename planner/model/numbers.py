@@ -48,7 +48,7 @@ def exact_decimal(value: Any) -> Decimal:
     except InvalidOperation:
         raise ValueError(f"{value!r} is not a number") from None
     if not number.is_finite():
-        raise ValueError(f"{value!r} is not a finite number")
+        raise ValueError(f"{value} is not a finite number")
     if number and number.adjusted() >= 18:
         raise ValueError("a number of 10^18 or more is out of range")
     if number and (number.adjusted() < -DIGITS or len(number.as_tuple().digits) > DIGITS):
