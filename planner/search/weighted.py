@@ -37,7 +37,7 @@ def _search(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}
     everything, preferred = Batches(), Batches()
     state, turn = space.initial, 0
-    while True:
+    while reached[state] < run.limit:
         g = reached[state]
         if space.is_goal(state):
             run.found(path(parents, state), g)
@@ -61,5 +61,6 @@ def _search(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
                 reached[state], parents[state] = g, (parent, action)
                 break
         else:
-            run.proved(run.limit)
-            return Ending.EXHAUSTED
+            break
+    run.proved(run.limit)
+    return Ending.EXHAUSTED
