@@ -1,0 +1,51 @@
+"""Fields that have to be texts, lists, mappings or tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from planner.declare.places import Place
+from planner.errors import did_you_mean
+
+
+def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, place: Place) -> frozenset[str]:
+    """Return `value` as a set of known tags."""
+    found = texts(value, "tags", place)
+    for tag in found:
+        if tag not in known:
+            near = did_you_mean(tag, known) or f"{owner} may be tagged {', '.join(sorted(known))}"
+            raise place.error(f"unknown tag {tag!r}", near)
+    return frozenset(found)
+
+
+def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    if value is None:
+        return ()
+    found = value if isinstance(value, list | tuple | set | frozenset) else (value,)
+    for item in found:
+        if not isinstance(item, str):
+            raise place.error(f"{what} are texts, not {item!r}")
+    return tuple(found)
+
+
+def text(value: Any, what: str, place: Place) -> str:
+    """Return `value`, which has to be a text."""
+    if not isinstance(value, str):
+        raise place.error(f"{what} is a text, not {value!r}")
+    return value
+
+
+def mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
+    """Return `value`, which has to map texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise place.error(f"{what} is a mapping from names, not {value!r}")
+    return value
+
+
+def several(value: Any, what: str, place: Place) -> Iterable[Any]:
+    """Return `value`, which has to be a list or tuple."""
+    if not isinstance(value, list | tuple):
+        raise place.error(f"{what} is a list, not {value!r}")
+    return value
