@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,9 @@ class Run:
     @property
     def limit(self) -> str | None:
         """The limit that a process which failed has reached: "time", "memory" or None, judged by what it used."""
-        if self.killed in ("cpu", "wall") or self.cpu_seconds >= 0.97 * self.limits.cpu_seconds:
+        if self.killed in ("cpu", "wall") or self.returncode == -signal.SIGXCPU:
+            return "time"
+        if self.cpu_seconds >= 0.97 * self.limits.cpu_seconds:
             return "time"
         if self.killed == "memory" or "MemoryError" in self.stderr or "bad_alloc" in self.stderr:
             return "memory"
