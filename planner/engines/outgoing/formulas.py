@@ -1,0 +1,76 @@
+"""Formulas of the model as expressions of unified-planning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from unified_planning.model import Variable as ForeignVariable
+
+from planner.engines.outgoing.scopes import bottom_up
+from planner.engines.outgoing.types import Types
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable, is_variable
+from planner.model.formulas import children
+
+if TYPE_CHECKING:
+    from unified_planning.environment import Environment
+    from unified_planning.model import Fluent, FNode
+
+Scope = Mapping[Term, Any]
+"""The expression that stands for each variable."""
+
+_CONNECTIVES: Final[dict[type, str]] = {Not: "Not", And: "And", Or: "Or", Imply: "Implies"}
+
+
+class FormulaWriter:
+    """Writes formulas over `fluents` and `objects`, which are put in by name."""
+
+    def __init__(self, environment: Environment, types: Types) -> None:
+        self._environment = environment
+        self._manager = environment.expression_manager
+        self._types = types
+        self.fluents: dict[str, Fluent] = {}
+        self.objects: dict[str, FNode] = {}
+
+    def formula(self, formula: Formula, scope: Scope) -> FNode:
+        """Return the expression of `formula`, simplified."""
+        done: list[FNode] = []
+        for part, inner in bottom_up(formula, scope, self.variable):
+            count = len(children(part))
+            parts = done[len(done) - count :]
+            done[len(done) - count :] = [self._combine(part, parts, inner)]
+        return done[0].simplify()
+
+    def atom(self, atom: Atom, scope: Scope) -> FNode:
+        """Return the fluent expression of `atom`."""
+        return self._manager.FluentExp(self.fluents[atom.predicate], [self._term(term, scope) for term in atom.args])
+
+    def variable(self, variable: Variable) -> FNode:
+        """Return the expression of a quantified variable."""
+        kind = self._types.of(variable.types[0])
+        return self._manager.VariableExp(ForeignVariable(variable.name.removeprefix("?"), kind, self._environment))
+
+    def _term(self, term: Term, scope: Scope) -> FNode:
+        return scope[term] if is_variable(term) else self.objects[term]
+
+    def _combine(self, formula: Formula, parts: list[FNode], scope: Scope) -> FNode:
+        match formula:
+            case Atom():
+                return self.atom(formula, scope)
+            case Equals(left, right):
+                return self._equality(self._term(left, scope), self._term(right, scope))
+            case Exists(variables, _) | Forall(variables, _):
+                bound = [self.variable(variable).variable() for variable in variables]
+                quantifier = self._manager.Exists if isinstance(formula, Exists) else self._manager.Forall
+                return quantifier(parts[0], *bound)
+            case _:
+                return getattr(self._manager, _CONNECTIVES[type(formula)])(*parts)
+
+    def _equality(self, left: FNode, right: FNode) -> FNode:
+        """Return an equality, or its value where that is plain: unified-planning compares no unrelated types."""
+        if left == right:
+            return self._manager.TRUE()
+        related = left.type.is_compatible(right.type) or right.type.is_compatible(left.type)
+        if not related or (left.is_object_exp() and right.is_object_exp()):
+            return self._manager.FALSE()
+        return self._manager.Equals(left, right)

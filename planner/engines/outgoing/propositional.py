@@ -1,0 +1,156 @@
+"""A ground task as a problem without parameters, for planners that take little more than STRIPS.
+
+Every fact becomes a predicate without arguments, every ground action an action without parameters; quantifiers,
+disjunctions, negations, types and computed costs are gone. Conditional effects may stay. Where they may not, and where
+derived facts occur, an action becomes one action for each way in which its conditions can hold or fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Final, TypeVar
+
+from planner.engines.outgoing.cases import Case, Cases
+from planner.errors import UnsupportedError
+from planner.model import Action, Atom, DomainModel, Formula, Goal, Literal, Not, Number, Predicate, Problem, When
+from planner.model.formulas import conjunction
+from planner.plan import Step
+from planner.task import ConditionalEffect, GroundAction, Task
+
+ACTION_LIMIT: Final = 200_000
+"""The most actions that those of a task are split into."""
+
+REACHED: Final = Atom("goal-reached")
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Propositional:
+    """`problem` without parameters; `sources` are the steps that its actions stand for, by name."""
+
+    problem: Problem
+    sources: dict[str, Step]
+
+    def steps(self, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Return the steps of the source for those of `problem`, up to where the goal is reached."""
+        found = []
+        for step in steps:
+            if step.action not in self.sources:
+                break
+            found.append(self.sources[step.action])
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An action over basic facts: a ground action, or one of the cases that it is split into."""
+
+    source: GroundAction | None
+    case: Case
+    adds: frozenset[int]
+    deletes: frozenset[int]
+    conditional: tuple[ConditionalEffect, ...] = ()
+
+
+def propositional(task: Task, *, conditional: bool = True) -> Propositional:
+    """Return `task` as a problem without parameters, with conditional effects only where `conditional`.
+
+    Raises `UnsupportedError` where derived facts depend on themselves, and where there would be too many actions.
+    """
+    if task.has_axioms:
+        cases = Cases(task)
+        rows = [*_limited(_split(task.actions, cases)), *_finishing(task, cases)]
+    else:
+        rows = list(map(_kept, task.actions) if conditional else _limited(_split(task.actions, Cases(task))))
+    return _written(rows, task)
+
+
+def _kept(action: GroundAction) -> Row:
+    needs, adds, deletes = map(frozenset, (action.precondition, action.adds, action.deletes))
+    return Row(action, Case(needs), adds, deletes, action.conditional)
+
+
+def _split(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
+    for action in actions:
+        rows = [(case, action.adds, action.deletes) for case in cases.all_hold([Case()], action.precondition)]
+        for effect in action.conditional:
+            fired = [
+                (case, adds + effect.adds, deletes + effect.deletes)
+                for before, adds, deletes in rows
+                for case in cases.all_hold([before], effect.condition)
+            ]
+            spared = [
+                (case, adds, deletes)
+                for before, adds, deletes in rows
+                for case in cases.some_fail([before], effect.condition)
+            ]
+            rows = _limited([*fired, *spared])
+        yield from (Row(action, case, frozenset(adds), frozenset(deletes)) for case, adds, deletes in rows)
+
+
+def _finishing(task: Task, cases: Cases) -> Iterator[Row]:
+    """Yield the actions that say that the goal is reached, one for each way to reach it."""
+    for case in cases.all_hold([Case()], task.goal):
+        yield Row(None, case, frozenset(), frozenset())
+
+
+def _limited(items: Iterable[Item]) -> list[Item]:
+    found = list(islice(items, ACTION_LIMIT + 1))
+    if len(found) > ACTION_LIMIT:
+        raise UnsupportedError(f"conditions that split the actions into more than {ACTION_LIMIT:,}")
+    return found
+
+
+def _written(rows: list[Row], task: Task) -> Propositional:
+    negated = frozenset(chain.from_iterable(row.case.lacks for row in rows))
+    final = _uniform(rows)
+    actions = {f"step-{number}": _action(f"step-{number}", row, negated, final) for number, row in enumerate(rows)}
+    absences = [_absence(fact) for fact in sorted(negated)]
+    facts = [*map(_fact, range(len(task.facts))), *absences, REACHED]
+    initial = [*map(_fact, task.initial), *map(_absence, sorted(negated.difference(task.initial)))]
+    goal: list[Formula] = [REACHED] if any(row.source is None for row in rows) else [*map(_fact, task.goal)]
+    predicates = {fact.predicate: Predicate(fact.predicate) for fact in facts}
+    domain = DomainModel("ground", predicates=predicates, actions=actions)
+    return Propositional(
+        Problem("ground", domain, initial=tuple(initial), goal=Goal(conjunction(goal))),
+        {name: row.source.step for name, row in zip(actions, rows, strict=True) if row.source is not None},
+    )
+
+
+def _uniform(rows: Iterable[Row]) -> Number:
+    """Return what reaching the goal costs: as much as every action where they cost the same, so that length decides."""
+    costs = {row.source.step.cost for row in rows if row.source is not None}
+    return costs.pop() if len(costs) == 1 else 0
+
+
+def _action(name: str, row: Row, negated: frozenset[int], final: Number) -> Action:
+    when = [
+        When(conjunction([*map(_fact, effect.condition)]), _changes(effect.adds, effect.deletes, negated))
+        for effect in row.conditional
+    ]
+    return Action(
+        name,
+        requires=conjunction([*map(_fact, sorted(row.case.needs)), *map(_absence, sorted(row.case.lacks))]),
+        provides=(REACHED,) if row.source is None else _changes(row.adds, row.deletes - row.adds, negated),
+        when=tuple(when),
+        cost=(final if row.source is None else row.source.step.cost,),
+    )
+
+
+def _changes(adds: Iterable[int], deletes: Iterable[int], negated: frozenset[int]) -> tuple[Literal, ...]:
+    """Return the effects on the facts, and on the absences of those in `negated`."""
+    adds, deletes = sorted(adds), sorted(deletes)
+    positive = [*map(_fact, adds), *[_absence(fact) for fact in deletes if fact in negated]]
+    negative = [*map(_fact, deletes), *[_absence(fact) for fact in adds if fact in negated]]
+    return (*positive, *map(Not, negative))
+
+
+def _fact(fact: int) -> Atom:
+    return Atom(f"fact-{fact}")
+
+
+def _absence(fact: int) -> Atom:
+    return Atom(f"no-fact-{fact}")

@@ -1,0 +1,144 @@
+"""The process in which an engine runs: it reads a job, hands it to the engine, and writes down what came of it.
+
+An engine may be a library that knows no time limit, prints what it likes, or crashes; here it can be stopped, and none
+of that reaches the caller. Run as `python -m planner.engines.worker DIRECTORY`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import signal
+import sys
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+from planner.budget import Budget, LimitReached
+from planner.engines.jobs import Answer, Job, Outcome
+from planner.errors import InputError, UnsupportedError
+
+LAST_WORDS: Final = 2_000
+"""How many characters of an engine's output are kept to explain its failure."""
+
+
+def main(directory: Path) -> None:
+    """Do the job in `directory`, and leave the answer there."""
+    _lift_address_limit()
+    job: Job = pickle.loads((directory / "job").read_bytes())  # noqa: S301 - written by the process that started this
+    warnings.simplefilter("ignore")
+    answer = _answer(job, directory)
+    partial = directory / "answer.partial"
+    partial.write_bytes(pickle.dumps(answer))
+    partial.rename(directory / "answer")
+
+
+def _lift_address_limit() -> None:
+    """Undo the limit on address space that the caller may have set for itself: it watches resident memory instead."""
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
+def _answer(job: Job, directory: Path) -> Answer:
+    try:
+        return _work(job, directory, Budget(job.time_limit))
+    except UnsupportedError as error:
+        return Answer(Outcome.UNSUPPORTED, reason=str(error), engines=_takers(job))
+    except InputError as error:
+        return Answer(Outcome.MISTAKE, reason=str(error))
+    except LimitReached:
+        return Answer(Outcome.OUT_OF_TIME)
+    except MemoryError:
+        return Answer(Outcome.OUT_OF_MEMORY)
+    except Exception as error:  # noqa: BLE001 - whatever an engine raises is its crash, not ours
+        return Answer(Outcome.CRASHED, reason=f"{type(error).__name__}: {error}")
+
+
+def _work(job: Job, directory: Path, budget: Budget) -> Answer:
+    from planner.engines.outgoing.forms import GoalUnreachableError, form_for  # noqa: PLC0415 - loads unified-planning
+
+    factory = _factory(job)
+    os.chdir(directory)  # engines leave files where they run
+    if job.engine not in factory.engines:
+        return _unknown(job.engine, factory)
+    engine_class = factory.engine(job.engine)
+    try:
+        form = form_for(job.problem, job.engine, engine_class, budget)
+    except GoalUnreachableError as error:
+        return Answer(Outcome.UNREACHABLE, reason=str(error.part))
+    engine = engine_class()
+    engine.skip_checks = True
+    signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
+    result = engine.solve(form.problem, timeout=budget.remaining)
+    return Answer(
+        Outcome.FINISHED,
+        status=result.status.name,
+        steps=None if result.plan is None else form.steps(result.plan),
+        sees_costs=form.sees_costs,
+        proves=_proves(engine_class),
+        reason=_last_words(result),
+    )
+
+
+def _factory(job: Job) -> Any:
+    """Return unified-planning's factory, with the engine that the caller has registered, and quiet."""
+    from unified_planning.environment import get_environment  # noqa: PLC0415 - slow to load
+
+    environment = get_environment()
+    environment.credits_stream = None
+    if job.registered is not None and job.engine not in environment.factory.engines:
+        environment.factory.add_engine(job.engine, *job.registered)
+    return environment.factory
+
+
+def _planners(factory: Any) -> tuple[str, ...]:
+    """Return the installed engines that find plans, ours and those that wrap another engine left out."""
+    names = [name for name in factory.engines if factory.engine(name).is_oneshot_planner() and "[" not in name]
+    return tuple(sorted(name for name in names if not name.startswith("forethought")))
+
+
+def _unknown(name: str, factory: Any) -> Answer:
+    from unified_planning.engines.factory import DEFAULT_ENGINES  # noqa: PLC0415 - slow to load
+
+    module, _ = DEFAULT_ENGINES.get(name, ("", ""))
+    package = module.split(".")[0].replace("_", "-")
+    return Answer(Outcome.UNKNOWN_ENGINE, engines=_planners(factory), package=package if module else "")
+
+
+def _takers(job: Job) -> tuple[str, ...]:
+    """Return the installed engines that take the problem of `job` as it is written."""
+    from planner.engines.outgoing.forms import METRIC, offered  # noqa: PLC0415 - loads unified-planning
+    from planner.engines.outgoing.problem import to_unified_planning  # noqa: PLC0415 - as above
+
+    factory = _factory(job)
+    try:
+        features = set(to_unified_planning(job.problem).problem.kind.features) - METRIC
+    except UnsupportedError:
+        return ()
+    return tuple(name for name in _planners(factory) if features <= offered(name, factory.engine(name)))
+
+
+def _proves(engine: Any) -> bool:
+    from unified_planning.engines import OptimalityGuarantee  # noqa: PLC0415 - slow to load
+
+    return bool(engine.satisfies(OptimalityGuarantee.SOLVED_OPTIMALLY))
+
+
+def _last_words(result: Any) -> str:
+    """Return the end of what the engine printed: on stderr, if there is any."""
+    texts = [message.message.strip() for message in result.log_messages or ()]
+    return next((text[-LAST_WORDS:] for text in reversed(texts) if text), "")
+
+
+def _stop(engine: Any) -> None:
+    """Take the engine's own process along, which may lead a group of its own, and leave."""
+    process = getattr(engine, "_process", None)
+    if process is not None:
+        os.killpg(process.pid, signal.SIGKILL)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,221 @@
+"""Our problems in the forms that other planners take: the same states, the same steps, the same costs."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from engines_random import Draw, cheapest, states
+
+from planner.budget import Budget
+from planner.engines.incoming import from_unified_planning
+from planner.engines.outgoing.costs import tabulate
+from planner.engines.outgoing.problem import to_unified_planning
+from planner.engines.outgoing.propositional import propositional
+from planner.engines.outgoing.width import width
+from planner.errors import UnsupportedError
+from planner.grounding import ground
+from planner.model import (
+    FALSE,
+    Action,
+    And,
+    Atom,
+    Axiom,
+    CostFunction,
+    DomainModel,
+    Exists,
+    Function,
+    Goal,
+    Imply,
+    Metric,
+    Not,
+    Object,
+    Or,
+    Predicate,
+    Problem,
+    SoftGoal,
+    Variable,
+)
+from planner.plan import Step
+from planner.validate import Simulation, validate
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_there_and_back_again_does_the_same(seed: int) -> None:
+    problem = Draw(seed).problem()
+    outgoing = to_unified_planning(problem)
+    incoming = from_unified_planning(outgoing.problem)
+    objects = {name: word for word, name in outgoing.objects.items()}
+    fluents = {name: name.lower() for name in problem.domain.predicates}
+
+    def renamed(facts: frozenset[Atom]) -> frozenset[Atom]:
+        return frozenset(Atom(fluents[fact.predicate], tuple([objects[arg] for arg in fact.args])) for fact in facts)
+
+    def shown(facts: frozenset[Atom]) -> frozenset[Atom]:
+        return frozenset(fact for fact in facts if fact.predicate in fluents.values())
+
+    def back(step: Step) -> Step:
+        (found,) = outgoing.steps(incoming.plan([step]))
+        return found
+
+    ours, theirs = states(problem), states(incoming.problem)
+    if ours is None:
+        assert theirs is None
+    else:
+        assert theirs is not None
+        assert summary(ours, renamed, lambda step: step) == summary(theirs, shown, back)
+
+
+def summary(graph, project, rename):
+    """Return what can be told of `graph` whatever things are called: steps that change nothing left out."""
+    return {
+        project(facts): (
+            goal,
+            {rename(Step(step.action, step.arguments)): project(then) for step, then in steps.items() if then != facts},
+        )
+        for facts, (goal, steps) in graph.items()
+    }
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_without_parameters_the_optimum_is_the_same(seed: int) -> None:
+    problem = Draw(seed, axioms=True, costs=True).problem()
+    task, graph = ground(problem, Budget()), states(problem)
+    if graph is None:
+        pytest.skip("many states")
+    expected = cheapest(graph)
+    if task.unreachable_goal is not None:
+        assert expected is None
+        return
+    for conditional in (True, False):
+        plain = propositional(task, conditional=conditional)
+        actions = plain.problem.domain.actions.values()
+        assert not any(action.parameters or (action.when and not conditional) for action in actions)
+        image = states(plain.problem, 1000)
+        assert image is not None
+        found = cheapest(image)
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            verdict = validate(problem, plain.steps(found[0]))
+            assert (verdict.valid, verdict.cost) == (True, expected[1])
+
+
+def errand(**changes) -> Problem:
+    """One walker between two places, `cost` as given."""
+    origin, target = Variable("?from", ("place",)), Variable("?to", ("place",))
+    walk = Action(
+        "walk",
+        (origin, target),
+        requires=changes.pop("requires", Atom("at", ("?from",))),
+        provides=(Atom("at", ("?to",)), Not(Atom("at", ("?from",)))),
+        cost=changes.pop("cost", (1,)),
+    )
+    domain = DomainModel(
+        "errand",
+        {"place": ()},
+        predicates={"at": Predicate("at", (origin,))},
+        functions={"toll": Function("toll", (origin,)), "fee": Function("fee")},
+        actions={"walk": walk},
+        axioms=changes.pop("axioms", ()),
+    )
+    given = {
+        "objects": (Object("a", ("place",)), Object("b", ("place",))),
+        "initial": (Atom("at", ("a",)),),
+        "goal": Goal(Atom("at", ("b",))),
+        "values": {Atom("toll", ("a",)): Decimal("0.25"), Atom("toll", ("b",)): 2, Atom("fee"): 1},
+    }
+    return Problem("errand", domain, **(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        ((1,), None),
+        ((3,), None),
+        ((), {("a", "b"): 0, ("b", "a"): 0}),
+        ((0,), {("a", "b"): 0, ("b", "a"): 0}),
+        ((Atom("toll", ("?from",)),), {("a", "b"): 25, ("b", "a"): 200}),
+        ((Atom("toll", ("?from",)), 1), {("a", "b"): 125, ("b", "a"): 300}),
+        ((Atom("toll", ("?from",)), Atom("toll", ("?to",)), Atom("fee")), {("a", "b"): 325, ("b", "a"): 325}),
+        (
+            (CostFunction(lambda origin, target: Decimal("1.5") if origin < target else 0),),
+            {("a", "b"): 150, ("b", "a"): 0},
+        ),
+    ],
+)
+def test_costs_become_integers_of_one_term(cost, expected) -> None:
+    """None: all actions cost the same, so that length will do."""
+    target = to_unified_planning(errand(cost=cost, initial=(Atom("at", ("a",)), Atom("at", ("b",))))).problem
+    incoming = from_unified_planning(target)
+    (metric,) = target.quality_metrics
+    assert metric.is_minimize_sequential_plan_length() == (expected is None)
+    for ends, number in (expected or {}).items():
+        steps = [step for step in Simulation(incoming.problem).applicable() if step.arguments == ends]
+        assert [step.cost for step in steps] == [number]
+    assert target.kind.has_real_numbers_in_actions_cost() is False
+
+
+def test_length_is_the_metric_where_it_is_ours() -> None:
+    problem = errand(cost=(Atom("toll", ("?from",)),), metric=Metric.LENGTH)
+    assert to_unified_planning(problem).problem.quality_metrics[0].is_minimize_sequential_plan_length()
+
+
+def test_a_goal_that_is_false_stays_false() -> None:
+    problem = to_unified_planning(errand(goal=Goal(FALSE))).problem
+    assert from_unified_planning(problem).problem.goal.hard == Atom("never")
+
+
+def test_actions_that_can_do_nothing_are_left_out() -> None:
+    assert to_unified_planning(errand(requires=FALSE)).problem.actions == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "construct"),
+    [
+        ({"goal": Goal(Atom("at", ("b",)), (SoftGoal(Atom("at", ("a",)), 1),))}, "soft goals"),
+        ({"unknown": (Atom("at", ("b",)),)}, "facts declared unknown"),
+        ({"axioms": (Axiom("far", (), Atom("at", ("b",))),)}, "derived predicates"),
+    ],
+)
+def test_what_has_no_words(changes, construct) -> None:
+    with pytest.raises(UnsupportedError) as error:
+        to_unified_planning(errand(**changes))
+    assert error.value.construct == construct
+
+
+def test_derived_predicates_that_depend_on_themselves_cannot_be_split() -> None:
+    link, x, y, z = "link", *[Variable(name) for name in ("?x", "?y", "?z")]
+    far = Exists((y,), And((Atom(link, ("?x", "?y")), Atom("far", ("?y", "?z")))))
+    axiom = Axiom("far", (x, z), Or((Atom(link, ("?x", "?z")), far)))
+    lay = Action("lay", (x, y), provides=(Atom(link, ("?x", "?y")),))
+    domain = DomainModel(
+        "d",
+        predicates={link: Predicate(link, (x, y)), "far": Predicate("far", (x, z))},
+        actions={"lay": lay},
+        axioms=(axiom,),
+    )
+    objects = tuple(Object(name) for name in "abc")
+    task = ground(Problem("p", domain, objects, goal=Goal(Atom("far", ("a", "c")))), Budget())
+    with pytest.raises(UnsupportedError, match="depend on themselves"):
+        propositional(task)
+
+
+@pytest.mark.parametrize(
+    ("formula", "conjunctions"),
+    [
+        (Atom("a"), 1),
+        (And((Or((Atom("a"), Atom("b"))),) * 10), 2**10),
+        (Not(Or((And((Atom("a"), Atom("b"))),) * 3)), 2**3),
+        (Imply(And((Atom("a"), Atom("b"))), Atom("c")), 3),
+        (Not(Imply(Atom("a"), Or((Atom("b"), Atom("c"))))), 1),
+        (FALSE, 0),
+    ],
+)
+def test_width_counts_what_is_multiplied_out(formula, conjunctions) -> None:
+    assert width(formula) == conjunctions
+
+
+def test_long_tables_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("planner.engines.outgoing.costs.TABLE_LIMIT", 1)
+    with pytest.raises(UnsupportedError, match="a table of 2 entries"):
+        tabulate(errand(cost=(Atom("toll", ("?from",)), 1)))
