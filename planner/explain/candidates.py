@@ -1,0 +1,168 @@
+"""What might be assumed: facts that could hold, or could fail, from the start, and that the goal has to do with."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
+from typing import Final
+
+from planner.explain.nearmiss import near_misses
+from planner.explain.providers import Providers, atom_of
+from planner.explain.relaxed import Relaxed
+from planner.model import Atom, Exists, Forall, Formula, Literal, Not, Variable, is_variable
+from planner.model.formulas import children, substitute
+from planner.normalise import Conjunction
+from planner.normalise.conditions import negation_normal
+
+NEARBY: Final = 150
+"""How many literals the search from the goal backwards collects."""
+COMPLETE: Final = 400
+"""Up to how many literals all that can matter are candidates."""
+
+
+class Candidates:
+    """The literals of one problem that may be assumed: those of declared predicates that are not derived."""
+
+    def __init__(self, relaxed: Relaxed, providers: Providers, declared: Iterable[str]) -> None:
+        self._relaxed = relaxed
+        self._providers = providers
+        self._problem = relaxed.normal.problem
+        self._initial = frozenset(self._problem.initial)
+        self._declared = frozenset(declared) - relaxed.normal.derived
+        self._goal = negation_normal(self._problem.goal.hard, itertools.count())
+        self._wanted = list(literals_in(self._goal))
+
+    def is_assumable(self, literal: Literal) -> bool:
+        """Return whether it would be a change if the ground `literal` held from the start, and one that can be made."""
+        atom = atom_of(literal)
+        return atom.predicate in self._declared and (atom in self._initial) is isinstance(literal, Not)
+
+    def is_goal(self, literal: Literal) -> bool:
+        """Return whether the goal asks for `literal`, or for all or some like it."""
+        return any(
+            isinstance(goal, Not) is isinstance(literal, Not) and _covers(atom_of(goal), atom_of(literal))
+            for goal in self._wanted
+        )
+
+    def nearby(self) -> list[Literal]:
+        """Return the assumable literals that a search from the goal backwards meets first, the goal's own included."""
+        queue = deque(self._goal_literals())
+        seen = set(queue)
+        found: list[Literal] = []
+        while queue and len(seen) < NEARBY:
+            literal = queue.popleft()
+            if self.is_assumable(literal):
+                found.append(literal)
+            for provider in self._providers.of(literal):
+                for miss in near_misses(provider, literal, self._relaxed):
+                    new = [each for each in dict.fromkeys((*miss.lacks, *miss.needs)) if each not in seen]
+                    seen.update(new)
+                    queue.extend(new)
+        return [*found, *filter(self.is_assumable, queue)]
+
+    def _goal_literals(self) -> Iterator[Literal]:
+        """Yield the ground literals that the goal is made of, up to a limit."""
+        return islice(self._ground(self._goal), NEARBY)
+
+    def _ground(self, formula: Formula) -> Iterator[Literal]:
+        match formula:
+            case Atom() | Not(Atom()):
+                yield formula
+            case Forall(variables, part) | Exists(variables, part):
+                for binding in self._relaxed.bindings(variables):
+                    yield from self._ground(substitute(part, binding))
+            case _:
+                for part in children(formula):
+                    yield from self._ground(part)
+
+    def complete(self) -> list[Literal] | None:
+        """Return every assumable literal that can matter at all, the goal's own included; None where they are many."""
+        kinds = self._relevant_kinds()
+        if sum(map(self._size, kinds)) > COMPLETE:
+            return None
+        return [literal for kind in kinds for literal in self._instances(kind) if self.is_assumable(literal)]
+
+    def _size(self, kind: Kind) -> int:
+        name, negative = kind
+        if name not in self._declared or negative:
+            return len(self._of(name)) if negative else 0
+        return math.prod(len(self._members(variable)) for variable in self._parameters(name))
+
+    def _instances(self, kind: Kind) -> Iterator[Literal]:
+        name, negative = kind
+        if name not in self._declared:
+            return
+        if negative:
+            yield from (Not(fact) for fact in self._of(name))
+        else:
+            choices = product(*map(self._members, self._parameters(name)))
+            yield from (Atom(name, arguments) for arguments in choices)
+
+    def _of(self, name: str) -> list[Atom]:
+        return [fact for fact in self._problem.initial if fact.predicate == name]
+
+    def _parameters(self, name: str) -> tuple[Variable, ...]:
+        return self._problem.domain.predicates[name].parameters
+
+    def _members(self, variable: Variable) -> dict[str, None]:
+        return self._relaxed.database.members(variable.types)
+
+    def _relevant_kinds(self) -> list[Kind]:
+        """Return the predicates that may matter, each with whether it matters that they are false."""
+        found = dict.fromkeys(map(_kind, self._wanted))
+        queue = list(found)
+        while queue:
+            new = [kind for kind in self._kinds_behind(*queue.pop()) if kind not in found]
+            found.update(dict.fromkeys(new))
+            queue.extend(new)
+        return list(found)
+
+    def _kinds_behind(self, name: str, negative: bool) -> Iterator[Kind]:  # noqa: FBT001 - a kind, taken apart
+        """Yield the kinds that help to make `name` true (false if `negative`), or to keep it so."""
+        for provider in self._providers.named(name, negative=negative):
+            yield from map(_kind, _literals(provider.condition))
+        for provider in self._providers.named(name, negative=not negative):
+            if provider.action is None:
+                yield from map(_opposite, _literals(provider.condition))
+            yield from map(_opposite, _literals(provider.trigger))
+
+
+Kind = tuple[str, bool]
+"""A predicate, and whether its negation is meant."""
+
+
+def _kind(literal: Literal) -> Kind:
+    return atom_of(literal).predicate, isinstance(literal, Not)
+
+
+def _opposite(literal: Literal) -> Kind:
+    return atom_of(literal).predicate, not isinstance(literal, Not)
+
+
+def literals_in(formula: Formula) -> Iterator[Literal]:
+    """Yield the literals of a formula in negation normal form."""
+    match formula:
+        case Atom():
+            yield formula
+        case Not(Atom()):
+            yield formula
+        case _:
+            for part in children(formula):
+                yield from literals_in(part)
+
+
+def _literals(condition: Conjunction) -> Iterator[Literal]:
+    yield from condition.atoms
+    yield from map(Not, condition.negated)
+    for formula in condition.residual:
+        yield from literals_in(formula)
+
+
+def _covers(pattern: Atom, fact: Atom) -> bool:
+    """Return whether `fact` is an instance of `pattern`, whatever its variables stand for."""
+    return pattern.predicate == fact.predicate and all(
+        is_variable(mine) or mine == other for mine, other in zip(pattern.args, fact.args, strict=True)
+    )

@@ -1,0 +1,128 @@
+"""Why a problem has no plan, and what would give it one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from planner.budget import Budget, LimitReached
+from planner.explain.chains import unreachable_goals
+from planner.explain.change import Change, Finding, smallest_change
+from planner.explain.relaxed import Relaxed
+from planner.explain.unreachable import Missing, Unreachable
+from planner.model import Problem
+from planner.normalise import normalise
+from planner.plan import Plan, StoppedBy
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is known about a problem without a plan.
+
+    `solvable` is False where it is proved that there is no plan, True where there is one after all (`plan`), and None
+    where neither was shown. `unreachable` are the parts of the goal that nothing reaches, each on its own; where there
+    are none and the problem is unsolvable, what one part needs is used up or undone by another. `change` is the
+    smallest change found that gives a plan; None where no change of facts was found. `stopped_by` says which limit
+    ended the search for it, if one did.
+    """
+
+    problem: str
+    solvable: bool | None
+    unreachable: tuple[Unreachable, ...] = ()
+    change: Change | None = None
+    plan: Plan | None = None
+    stopped_by: StoppedBy | None = None
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """The missing capabilities of all parts of the goal, each fact once."""
+        found = {missing.fact: missing for part in reversed(self.unreachable) for missing in reversed(part.missing)}
+        return tuple(reversed(found.values()))
+
+    def describe(self) -> str:
+        """Return the diagnosis in lines for people."""
+        return "\n".join(self._lines())
+
+    def __str__(self) -> str:
+        return self.describe()
+
+    def _lines(self) -> Iterator[str]:
+        if self.plan is not None:
+            yield f"{self.problem} has a plan of {_counted(len(self.plan), 'step')}, cost {self.plan.cost}:"
+            yield from _indented(str(self.plan))
+            return
+        yield f"{self.problem} has no plan." if self.solvable is False else f"{self.problem}: no plan is known."
+        for part in self.unreachable:
+            yield from part.lines()
+        if self.solvable is False and not self.unreachable:
+            yield "Each part of the goal can be reached, but not all of it by one plan: some step undoes or uses up"
+            yield "what another needs."
+        yield from self._change_lines()
+
+    def _change_lines(self) -> Iterator[str]:
+        limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
+        if self.change is None:
+            if self.solvable is False:
+                what = "No change was found" if limit else "No change of the facts that were considered helps"
+                yield f"{what}{limit}."
+            return
+        yield "It would have a plan if, from the start:"
+        yield from (f"  {assumption}" for assumption in self.change.assumptions)
+        yield f"{_how_small(self.change)}{'' if self.change.proved_smallest else limit}."
+        yield (
+            f"The plan would then be, at cost {self.change.plan.cost}:"
+            if self.change.plan.steps
+            else ("The goal would then hold at once.")
+        )
+        yield from _indented(str(self.change.plan))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnosis as JSON-ready data."""
+        return {
+            "problem": self.problem,
+            "solvable": self.solvable,
+            "unreachable": [part.to_dict() for part in self.unreachable],
+            "missing": [missing.to_dict() for missing in self.missing],
+            "change": self.change.to_dict() if self.change is not None else None,
+            "plan": self.plan.to_dict() if self.plan is not None else None,
+            "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
+        }
+
+
+def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
+    """Return why `problem` has no plan, and the smallest change of its facts that would give one.
+
+    Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
+    `UnsupportedError` for one that search does not take.
+    """
+    try:
+        relaxed = Relaxed(normalise(problem), budget)
+        unreachable, shortfall = unreachable_goals(problem, relaxed)
+    except LimitReached as limit:
+        return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
+    finding = smallest_change(problem, shortfall, budget, reachable=not unreachable)
+    return Diagnosis(problem.name, _solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by)
+
+
+def _solvable(finding: Finding) -> bool | None:
+    if finding.plan is not None:
+        return True
+    return False if finding.at_least else None
+
+
+def _how_small(change: Change) -> str:
+    """Return in words what is known about the size of `change`."""
+    size = len(change.assumptions)
+    apart = " apart from the goal itself" if not change.uses_goal else ""
+    if change.proved_smallest:
+        return f"No smaller change does{apart}" if size > 1 else f"One fact is enough{apart}"
+    return f"At least {change.at_least} would be needed{apart}; {size} is the best found"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.splitlines())
