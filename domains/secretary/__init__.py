@@ -44,8 +44,8 @@ def domain() -> Domain:
 
 
 @_SECRETARY.action(
-    requires=["free(slot)", "not scheduled(meeting)"],
-    provides=["booked(meeting, slot)", "scheduled(meeting)", "not free(slot)"],
+    requires=["free(slot)", "unscheduled(meeting)"],
+    provides=["booked(meeting, slot)", "not unscheduled(meeting)", "not free(slot)"],
     similes=["schedule", "book_meeting"],
     examples=["put the review on Monday"],
 )
@@ -107,7 +107,6 @@ def _one_meeting() -> Problem:
         initial=[
             "mode(silent)",
             "booked(review, monday)",
-            "scheduled(review)",
             "free(friday)",
             "available(ann, monday)",
             "available(ann, friday)",
@@ -122,7 +121,14 @@ def _no_time() -> Problem:
     return _SECRETARY.problem(
         name="no-time",
         objects=[_ANN, _BOB, _MONDAY, _FRIDAY, _REVIEW],
-        initial=["mode(online)", "free(monday)", "free(friday)", "available(ann, monday)", "available(bob, friday)"],
+        initial=[
+            "mode(online)",
+            "unscheduled(review)",
+            "free(monday)",
+            "free(friday)",
+            "available(ann, monday)",
+            "available(bob, friday)",
+        ],
         goal=["invited(ann, review)", "invited(bob, review)"],
     )
 
@@ -137,8 +143,8 @@ def generate(seed: int, size: int) -> Problem:
     guests = {meeting: rng.sample(people, 2) for meeting in meetings}
     booked = dict(zip(rng.sample(meetings, size // 2), rng.sample(slots, size // 2), strict=True))
     initial = ["mode(silent)", *[f"free({slot.name})" for slot in slots if slot not in booked.values()]]
-    for meeting, slot in booked.items():
-        initial += [f"booked({meeting.name}, {slot.name})", f"scheduled({meeting.name})"]
+    initial += [f"booked({meeting.name}, {slot.name})" for meeting, slot in booked.items()]
+    initial += [f"unscheduled({meeting.name})" for meeting in meetings if meeting not in booked]
     available = {(guest, final[meeting]) for meeting in meetings for guest in guests[meeting]}
     available |= {(person, rng.choice(slots)) for person in people}
     initial += sorted(f"available({person.name}, {slot.name})" for person, slot in available)
