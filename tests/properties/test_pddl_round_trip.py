@@ -37,6 +37,7 @@ from planner.model import (
 )
 from planner.pddl import parse_domain, parse_problem, read, write_domain, write_problem
 from planner.pddl.text import read_text
+from planner.pddl.trees import _COMMENT, _WORD, _split
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
 
@@ -224,3 +225,13 @@ def test_case_spacing_and_comments_mean_nothing(problem: Problem, data: st.DataO
     words = text.replace("(", " ( ").replace(")", " ) ").split()
     shouted = [word.upper() if data.draw(st.booleans()) else word for word in words]
     assert parse_domain("".join(word + data.draw(NOISE) for word in shouted)) == problem.domain
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=st.sampled_from("(()) ?;ab-\n\r\tİß\x1c\x85\xa0\u2028") | st.characters(), max_size=60))
+def test_words_are_found_again_where_they_were_read(text: str) -> None:
+    """What the fast reader takes for a word is one where positions are looked up: errors point at the right place."""
+    words = _split(text.lower())
+    blank = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
+    places = [match.span() for match in _WORD.finditer(blank)]
+    assert [text[start:end].lower() for start, end in places] == words
