@@ -49,6 +49,10 @@ class World:
         """Return a world of its own with the same facts."""
         return World(self.state.copy(), self.axioms)
 
+    def enter(self, predicate: str, row: Row) -> None:
+        """Take in a derived fact, after those that it is derived from."""
+        self._derived[predicate].add(row)
+
     def _derive(self, stratum: Stratum) -> None:
         for predicate in stratum.predicates:
             self._derived[predicate] = Table()
@@ -61,9 +65,8 @@ class World:
         """Add the facts of `found`, and what they trigger."""
         while found:
             predicate, row = found.pop()
-            table = self._derived[predicate]
-            if row not in table.rows:
-                table.add(row)
+            if row not in self._derived[predicate].rows:
+                self.enter(predicate, row)
                 for trigger in stratum.triggers.get(predicate, ()):
                     found.extend(self._triggered(trigger, row))
 

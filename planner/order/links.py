@@ -1,0 +1,78 @@
+"""Causal links: which step makes true (or false) what a later step, or the goal, needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.model import Atom, Literal, Not, Problem
+from planner.order.accesses import Access, accesses
+from planner.plan import Plan
+
+INITIAL = 0
+"""The number of the initial state as a provider; steps count from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class CausalLink:
+    """Step `provider` makes `condition` hold for step `consumer`.
+
+    Provider 0 is the initial state; the consumer after the last step is the goal. A fact `ran-<action>(…)` says that an
+    action has run.
+    """
+
+    provider: int
+    consumer: int
+    condition: Literal
+
+
+def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
+    """Return the causal links of `plan`, by consumer; reads through axioms are reads of their base facts.
+
+    A condition on all objects is linked only to facts that the plan could change.
+
+    Raises `PlanError` for an invalid plan.
+    """
+    return links_between(accesses(problem, plan))
+
+
+def links_between(found: Sequence[Access]) -> tuple[CausalLink, ...]:
+    """Return the causal links between steps with these accesses."""
+    writers: dict[Atom, int] = {}
+    links: dict[CausalLink, None] = {}
+    for number, access in enumerate(found, start=1):
+        for fact, holds in access.reads:
+            links[CausalLink(writers.get(fact, INITIAL), number, fact if holds else Not(fact))] = None
+        for pattern in access.ran:
+            links[_ran(pattern, found, number)] = None
+        changes = access.changes
+        writers.update(dict.fromkeys((*changes.added, *changes.removed), number))
+    return tuple(links)
+
+
+def _ran(pattern: Atom, found: Sequence[Access], consumer: int) -> CausalLink:
+    """Return the link from the first step that `pattern` covers."""
+    for number, access in enumerate(found[: consumer - 1], start=1):
+        action = Atom(access.step.action, access.step.arguments)
+        if pattern.matches(action):
+            return CausalLink(number, consumer, Atom(f"ran-{action.predicate}", action.args))
+    raise AssertionError(f"nothing ran that {pattern} covers, in a valid plan")
+
+
+def purposes(problem: Problem, plan: Plan) -> dict[int, tuple[CausalLink, ...]]:
+    """Return why each step is there: a shortest chain of causal links from it to the goal.
+
+    The chain is empty for a step that nothing later needs. Raises `PlanError` for an invalid plan.
+    """
+    goal = len(plan.steps) + 1
+    onward: dict[int, tuple[CausalLink, ...]] = {goal: ()}
+    by_consumer: dict[int, list[CausalLink]] = {}
+    for link in causal_links(problem, plan):
+        by_consumer.setdefault(link.consumer, []).append(link)
+    queue = [goal]
+    for consumer in queue:
+        for link in by_consumer.get(consumer, ()):
+            if link.provider != INITIAL and link.provider not in onward:
+                onward[link.provider] = (link, *onward[consumer])
+                queue.append(link.provider)
+    return {number: onward.get(number, ()) for number in range(1, goal)}

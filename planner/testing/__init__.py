@@ -1,0 +1,37 @@
+"""For those who test domains, and for our own tests: plans by hand, random problems, and the slow twins of planning.
+
+plan(problem).step("move", "r2", "hall", "lab").end()      a plan, replayed by the plan checker as it is written
+check_cases([Case("one", problem, 2, ("move(r2, hall, lab)",))])
+random_problem(7), problems()                              by seed, and as a Hypothesis strategy
+brute_force(problem), transition_system(problem)           every reachable state of the declared problem
+"""
+
+from planner.testing.brute import (
+    TooManyStates,
+    TransitionSystem,
+    brute_force,
+    brute_force_plan,
+    transition_system,
+)
+from planner.testing.builder import PlanBuilder, plan, steps_from
+from planner.testing.cases import Case, check_cases
+from planner.testing.random_formulas import Features
+from planner.testing.random_problems import ALL, STRIPS, problems, random_problem
+
+__all__ = [
+    "ALL",
+    "STRIPS",
+    "Case",
+    "Features",
+    "PlanBuilder",
+    "TooManyStates",
+    "TransitionSystem",
+    "brute_force",
+    "brute_force_plan",
+    "check_cases",
+    "plan",
+    "problems",
+    "random_problem",
+    "steps_from",
+    "transition_system",
+]

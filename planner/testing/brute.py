@@ -1,0 +1,144 @@
+"""The slow and obvious twins of planning: every reachable state of the declared problem, one by one."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from planner.errors import ForethoughtError
+from planner.model import Atom, Number, Problem
+from planner.plan import Plan, Step, exact
+from planner.validate import Simulation
+
+StateKey = tuple[frozenset[Atom], frozenset[Atom]]
+"""What a state is to the plan checker: its facts, and the actions that have run as far as any `after` asks."""
+
+
+class TooManyStates(ForethoughtError):  # noqa: N818 - named for what happened, as the limits are
+    """A problem has more reachable states than the caller wanted to look at."""
+
+
+def key_of(simulation: Simulation) -> StateKey:
+    """Return what tells the present state from all others."""
+    return simulation.facts, frozenset(simulation.history)
+
+
+def successors(simulation: Simulation) -> Iterator[tuple[Step, Simulation]]:
+    """Yield the applicable steps, in order of declaration and arguments, and what each leads to."""
+    for step in simulation.applicable():
+        after = simulation.copy()
+        after.apply(step)
+        yield step, after
+
+
+def reachable(problem: Problem) -> Iterator[Simulation]:
+    """Yield every reachable state once, breadth first."""
+    start = Simulation(problem)
+    seen, queue = {key_of(start)}, [start]
+    yield start
+    for state in queue:
+        for _, after in successors(state):
+            key = key_of(after)
+            if key not in seen:
+                seen.add(key)
+                queue.append(after)
+                yield after
+
+
+def brute_force_plan(problem: Problem, max_states: int = 10_000) -> Plan | None:
+    """Return a cheapest plan, found by uniform-cost search through the declared states; None where there is none.
+
+    Raises `TooManyStates` when more than `max_states` states would be expanded.
+    """
+    ticket = count()
+    queue: list[tuple[Number, int, Simulation, tuple[Step, ...]]] = [(0, next(ticket), Simulation(problem), ())]
+    closed: set[StateKey] = set()
+    while queue:
+        cost, _, state, steps = heapq.heappop(queue)
+        if key_of(state) in closed:
+            continue
+        if state.holds(problem.goal.hard):
+            return Plan(steps, problem)
+        if len(closed) >= max_states:
+            raise TooManyStates(f"more than {max_states} states")
+        closed.add(key_of(state))
+        for step, after in successors(state):
+            heapq.heappush(queue, (cost + step.cost, next(ticket), after, (*steps, step)))
+    return None
+
+
+def brute_force(problem: Problem, max_states: int = 10_000) -> Number | None:
+    """Return the cost of a cheapest plan; None where there is no plan. Raises as `brute_force_plan` does."""
+    found = brute_force_plan(problem, max_states)
+    return None if found is None else found.cost
+
+
+@dataclass(frozen=True, slots=True)
+class TransitionSystem:
+    """What a problem looks like from outside: which steps can be taken, what they cost, and where the goal holds.
+
+    States are numbered breadth first from 0, the initial state; states that no sequence of steps can tell apart are
+    one. So two problems that mean the same have equal systems, whatever their facts are called.
+    `transitions[s]` maps the steps that can be taken in state s to their successors; `goals` are the states in which
+    the goal holds.
+    """
+
+    transitions: tuple[dict[Step, int], ...]
+    goals: frozenset[int]
+
+
+def transition_system(problem: Problem, max_states: int = 2_000) -> TransitionSystem:
+    """Return the ground transition system of the declared problem.
+
+    Raises `TooManyStates` when more than `max_states` states can be reached.
+    """
+    numbers: dict[StateKey, int] = {}
+    queue = [Simulation(problem)]
+    numbers[key_of(queue[0])] = 0
+    transitions: list[dict[Step, int]] = []
+    for state in queue:
+        row = {}
+        for step, after in successors(state):
+            number = numbers.setdefault(key_of(after), len(numbers))
+            if number == len(queue):
+                if len(queue) >= max_states:
+                    raise TooManyStates(f"more than {max_states} states")
+                queue.append(after)
+            row[Step(step.action, step.arguments, exact(step.cost))] = number
+        transitions.append(row)
+    goals = {number for number, state in enumerate(queue) if state.holds(problem.goal.hard)}
+    return _minimised(transitions, goals)
+
+
+def _minimised(transitions: list[dict[Step, int]], goals: set[int]) -> TransitionSystem:
+    """Merge the states that no sequence of steps can tell apart (partition refinement; Moore 1956)."""
+    block = [int(number in goals) for number in range(len(transitions))]
+    while True:
+        signatures: dict[tuple[int, frozenset[tuple[Step, int]]], int] = {}
+        refined = [
+            signatures.setdefault(
+                (block[number], frozenset((step, block[target]) for step, target in row.items())), len(signatures)
+            )
+            for number, row in enumerate(transitions)
+        ]
+        if len(signatures) == len(set(block)):
+            break
+        block = refined
+    return _renumbered({block[number]: row for number, row in enumerate(transitions)}, block, goals)
+
+
+def _renumbered(rows: dict[int, dict[Step, int]], block: list[int], goals: set[int]) -> TransitionSystem:
+    """Return the system with its blocks numbered breadth first, steps taken by name and arguments."""
+    order = [block[0]]
+    numbers = {block[0]: 0}
+    transitions = []
+    for current in order:
+        row = {}
+        for step, target in sorted(rows[current].items(), key=lambda item: (item[0].action, item[0].arguments)):
+            row[step] = numbers.setdefault(block[target], len(numbers))
+            if row[step] == len(order):
+                order.append(block[target])
+        transitions.append(row)
+    return TransitionSystem(tuple(transitions), frozenset(numbers[block[goal]] for goal in goals))

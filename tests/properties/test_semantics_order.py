@@ -1,0 +1,102 @@
+"""Every linearisation of a plan's partial order is a valid plan, on random plans of random problems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from planner.model import Goal, Not
+from planner.model.formulas import conjunction
+from planner.order import causal_links, partial_order, purposes
+from planner.order.accesses import accesses
+from planner.order.partial import overlap
+from planner.plan import Plan
+from planner.testing import random_problem
+from planner.testing.random_formulas import instances
+from planner.validate import Simulation, validate
+
+
+def random_plan(rng):
+    """Return a random valid plan: a random walk, with a goal that holds where it ends."""
+    problem = random_problem(rng)
+    state, steps = Simulation(problem), []
+    for _ in range(rng.randint(2, 9)):
+        choices = [step for step in state.applicable() if changes(state, step)]
+        if not choices:
+            break
+        steps.append(rng.choice(choices))
+        state.apply(steps[-1])
+    atoms = instances(problem.domain.predicates.values(), problem.all_objects)
+    literals = [atom if state.holds(atom) else Not(atom) for atom in rng.sample(atoms, min(len(atoms), 3))]
+    return Plan(tuple(steps), replace(problem, goal=Goal(conjunction(literals))))
+
+
+def changes(state, step):
+    found = state.changes(step)
+    return found.added or found.removed or found.modified
+
+
+def linearisation(graph, rng):
+    """Return the nodes in a random order that the graph allows."""
+    waiting, order = dict(graph.in_degree()), []
+    while waiting:
+        ready = sorted(node for node, count in waiting.items() if not count)
+        order.append(rng.choice(ready))
+        del waiting[order[-1]]
+        for after in graph.successors(order[-1]):
+            waiting[after] -= 1
+    return order
+
+
+@settings(max_examples=80)
+@given(st.randoms(use_true_random=False))
+def test_every_linearisation_is_valid(rng):
+    plan = random_plan(rng)
+    assume(len(plan) > 1)
+    graph = partial_order(plan.problem, plan)
+    for _ in range(4):
+        order = linearisation(graph, rng)
+        verdict = validate(plan.problem, [plan.steps[number - 1] for number in order])
+        assert verdict.valid, (order, verdict.reason)
+        assert verdict.cost == plan.cost
+
+
+@settings(max_examples=40)
+@given(st.randoms(use_true_random=False))
+def test_unordered_steps_do_not_touch_each_others_items(rng):
+    import networkx as nx
+
+    plan = random_plan(rng)
+    found = accesses(plan.problem, plan)[:-1]
+    graph = partial_order(plan.problem, plan)
+    assert nx.is_directed_acyclic_graph(graph)
+    closed = nx.transitive_closure(graph)
+    assert nx.transitive_reduction(graph).edges == graph.edges
+    for one, other in combinations(range(len(found)), 2):
+        if not closed.has_edge(one + 1, other + 1):
+            for writer, user in ((found[one], found[other]), (found[other], found[one])):
+                touched = {*user.changes.modified, *user.changes.provided, *(fact for fact, _ in user.reads)}
+                assert not any(overlap(item, each) for item in writer.changes.modified for each in touched)
+
+
+@settings(max_examples=40)
+@given(st.randoms(use_true_random=False))
+def test_links_are_true_and_lead_to_the_goal(rng):
+    plan = random_plan(rng)
+    states, current = [], Simulation(plan.problem)
+    for step in plan.steps:
+        states.append(current.copy())
+        current.apply(step)
+    states.append(current)
+    for link in causal_links(plan.problem, plan):
+        atom = link.condition.part if isinstance(link.condition, Not) else link.condition
+        if not atom.predicate.startswith("ran-"):
+            assert all(state.holds(link.condition) for state in states[link.provider : link.consumer])
+            assert link.provider == 0 or not states[link.provider - 1].holds(link.condition)
+    for number, chain in purposes(plan.problem, plan).items():
+        ends = [number, *(link.consumer for link in chain)]
+        assert [link.provider for link in chain] == ends[:-1]
+        assert not chain or ends[-1] == len(plan) + 1
