@@ -12,12 +12,16 @@ import resource
 import signal
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.budget import Budget, LimitReached
 from planner.engines.jobs import Answer, Job, Outcome
 from planner.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from planner.engines.outgoing.forms import Form
 
 LAST_WORDS: Final = 2_000
 """How many characters of an engine's output are kept to explain its failure."""
@@ -58,27 +62,35 @@ def _answer(job: Job, directory: Path) -> Answer:
 
 def _work(job: Job, directory: Path, budget: Budget) -> Answer:
     from planner.engines.outgoing.forms import GoalUnreachableError, form_for  # noqa: PLC0415 - loads unified-planning
+    from planner.engines.outgoing.text import TAKE_AXIOMS, solve_text  # noqa: PLC0415 - loads the writer of PDDL
 
     factory = _factory(job)
     os.chdir(directory)  # engines leave files where they run
     if job.engine not in factory.engines:
         return _unknown(job.engine, factory)
-    engine_class = factory.engine(job.engine)
-    try:
-        form = form_for(job.problem, job.engine, engine_class, budget)
-    except GoalUnreachableError as error:
-        return Answer(Outcome.UNREACHABLE, reason=str(error.part))
-    engine = engine_class()
+    engine = factory.engine(job.engine)()
     engine.skip_checks = True
     signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
+    if job.problem.domain.axioms and job.engine in TAKE_AXIOMS:
+        answer = solve_text(job.problem, engine, budget)
+    else:
+        try:
+            form = form_for(job.problem, job.engine, engine, budget)
+        except GoalUnreachableError as error:
+            return Answer(Outcome.UNREACHABLE, reason=str(error.part))
+        answer = _solved(form, engine, budget)
+    return replace(answer, proves=_proves(engine), reason=answer.reason[-LAST_WORDS:])
+
+
+def _solved(form: Form, engine: Any, budget: Budget) -> Answer:
     result = engine.solve(form.problem, timeout=budget.remaining)
+    texts = [message.message.strip() for message in result.log_messages or ()]
     return Answer(
         Outcome.FINISHED,
         status=result.status.name,
         steps=None if result.plan is None else form.steps(result.plan),
         sees_costs=form.sees_costs,
-        proves=_proves(engine_class),
-        reason=_last_words(result),
+        reason=next((text for text in reversed(texts) if text), ""),
     )
 
 
@@ -111,8 +123,11 @@ def _takers(job: Job) -> tuple[str, ...]:
     """Return the installed engines that take the problem of `job` as it is written."""
     from planner.engines.outgoing.forms import METRIC, offered  # noqa: PLC0415 - loads unified-planning
     from planner.engines.outgoing.problem import to_unified_planning  # noqa: PLC0415 - as above
+    from planner.engines.outgoing.text import TAKE_AXIOMS  # noqa: PLC0415 - loads the writer of PDDL
 
     factory = _factory(job)
+    if job.problem.domain.axioms:
+        return tuple(name for name in _planners(factory) if name in TAKE_AXIOMS)
     try:
         features = set(to_unified_planning(job.problem).problem.kind.features) - METRIC
     except UnsupportedError:
@@ -124,12 +139,6 @@ def _proves(engine: Any) -> bool:
     from unified_planning.engines import OptimalityGuarantee  # noqa: PLC0415 - slow to load
 
     return bool(engine.satisfies(OptimalityGuarantee.SOLVED_OPTIMALLY))
-
-
-def _last_words(result: Any) -> str:
-    """Return the end of what the engine printed: on stderr, if there is any."""
-    texts = [message.message.strip() for message in result.log_messages or ()]
-    return next((text[-LAST_WORDS:] for text in reversed(texts) if text), "")
 
 
 def _stop(engine: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from engines_random import Draw, cheapest, states
@@ -15,12 +16,15 @@ from planner.model import (
     Action,
     And,
     Atom,
+    Axiom,
     CostFunction,
     DomainModel,
+    Exists,
     Function,
     Goal,
     Not,
     Object,
+    Or,
     Predicate,
     Problem,
     SoftGoal,
@@ -136,3 +140,40 @@ def test_an_engine_that_is_not_there(engine: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         solve_with(delivery(), engine, time_limit=60)
     assert str(error.value).startswith(message)
+
+
+def chain(length: int) -> Problem:
+    """Links are laid one by one until the ends are connected, which is derived, over any number of links."""
+    x, y, z = [Variable(name) for name in ("?x", "?y", "?z")]
+    further = Exists((z,), And((Atom("link", ("?x", "?z")), Atom("linked", ("?z", "?y")))))
+    axiom = Axiom("linked", (x, y), Or((Atom("link", ("?x", "?y")), further)))
+    lay = Action(
+        "lay",
+        (x, y),
+        requires=And((Atom("near", ("?x", "?y")), Not(Atom("linked", ("?x", "?y"))))),
+        provides=(Atom("link", ("?x", "?y")),),
+        cost=(2,),
+    )
+    names = [f"P{number}" for number in range(length + 1)]
+    domain = DomainModel(
+        "chain",
+        predicates={name: Predicate(name, (x, y)) for name in ("link", "near", "linked")},
+        actions={"lay": lay},
+        axioms=(axiom,),
+    )
+    near = [Atom("near", ends) for pair in pairwise(names) for ends in (pair, pair[::-1])]
+    return Problem("chain", domain, tuple(map(Object, names)), tuple(near), Goal(Atom("linked", (names[0], names[-1]))))
+
+
+@pytest.mark.parametrize(
+    ("engine", "status"),
+    [("fast-downward", Status.SOLVED), ("symk-opt", Status.OPTIMAL), ("fast-downward-opt", Status.UNSUPPORTED)],
+)
+def test_recursive_derived_predicates_go_to_those_who_take_them(engine: str, status: Status) -> None:
+    result = solve_with(chain(4), engine, time_limit=60)
+    assert result.status is status
+    if status is Status.UNSUPPORTED:
+        assert "derived predicates that depend on themselves" in result.reason
+        assert "fast-downward, symk, symk-opt" in result.reason
+    else:
+        assert result.cost == 8
