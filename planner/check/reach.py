@@ -50,7 +50,7 @@ def _never_applies(action: Action, members: dict[str, list[str]], database: Data
     elif not any(_is_empty(atom.predicate, database) for atom in missing):
         reason = f"no fact matches {missing[0]}" if missing else "no objects satisfy all of what it requires"
         message = f"it can never apply: {reason}, neither initially nor after any action"
-        yield Finding(Level.WARNING, "never-applies", place, message)
+        yield Finding(Level.NOTE, "never-applies", place, message)
 
 
 def _is_empty(predicate: str, database: Database) -> bool:

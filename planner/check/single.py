@@ -1,6 +1,7 @@
 """Lint of `modifies` with open arguments: an item written so should have one value at a time.
 
 `modifies at(robot, _)` reads as "the robot has one place, and it changes". That is proved or reported, never assumed.
+Mutex groups leave one argument open at most, so that with more the lack of a proof says little: that is a note.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def check_single_values(problem: Problem, budget: Budget) -> Iterator[Finding]:
     for pattern, proved in single_valued(problem, places, budget).items():
         if not proved:
             yield Finding(
-                Level.WARNING,
+                Level.WARNING if pattern.args.count(OPEN) == 1 else Level.NOTE,
                 "several-values",
                 f"action {places[pattern][0].name}",
                 f"it modifies {places[pattern][1]}, but that such an item has one value at a time cannot be proved",

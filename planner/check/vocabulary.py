@@ -29,14 +29,18 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
 
 
 def _never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
-    """Report a required predicate without a provider: certain with a problem; else only where a name looks misspelt."""
+    """Report a required predicate without a provider: with a problem, or where its name looks misspelt.
+
+    A problem need not use all of its domain, so that this alone is no mistake; a name close by makes it one.
+    """
     arity = len(domain.predicates[name].parameters)
     others = [other for other in domain.predicates if other != name and other not in uses.needed]
     near = did_you_mean(name, [other for other in others if len(domain.predicates[other].parameters) == arity])
     needed = _listed(uses.needed[name])
     if problem is not None:
+        level = Level.NOTE if near is None else Level.WARNING
         message = f"neither an action nor the initial state provides it, so {needed} can never apply"
-        yield Finding(Level.WARNING, "never-provided", f"predicate {name}", message, near or "")
+        yield Finding(level, "never-provided", f"predicate {name}", message, near or "")
     elif near is not None:
         message = f"{needed} requires it and no action provides it; unless initial states do, it is misspelt"
         yield Finding(Level.NOTE, "never-provided", f"predicate {name}", message, near)

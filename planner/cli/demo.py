@@ -1,7 +1,121 @@
-"""`forethought demo`: the main job on a shipped domain."""
+"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+import typer
+
+from planner.budget import Budget
+from planner.cli.outcome import Exit
+from planner.cli.output import give
+from planner.cli.solve import summary
+from planner.model import Action, Problem
+from planner.model.formulas import conjuncts
+from planner.plan import Plan, Status
+
+DOMAIN: Final = "assistant"
+SECONDS: Final = 20.0
+"""The limit of each search; they take a fraction of one."""
+COMMANDS: Final = """\
+forethought solve assistant --json            the whole result, for programs
+forethought compile assistant --to pddl       what other planners read
+forethought check DOMAIN                      lint for a domain of yours
+forethought --help                            everything else"""
+
 
 def demo() -> None:
-    """Declare, solve, prove, explain and validate, in one minute, on a shipped domain."""
+    """Declare, solve, prove, explain and validate, in a minute, on a shipped domain."""
+    from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+    from planner.solve import solve  # noqa: PLC0415 - as above
+
+    problem = load(DOMAIN)
+    show_declarations(problem)
+    heading("2. Solved")
+    result = solve(problem, time_limit=SECONDS)
+    good(summary(result))
+    sound = result.plan is not None and show_plan(result.plan) and show_what_is_needed(result.plan)
+    heading("Now you")
+    give(COMMANDS)
+    raise typer.Exit(Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT)
+
+
+def show_declarations(problem: Problem) -> None:
+    """Show what some actions declare, and the goal."""
+    actions = list(problem.domain.actions.values())
+    heading(f"1. Declared: '{DOMAIN}', {len(actions)} actions, such as")
+    give("\n".join(map(declaration, actions[-3:])))
+    give(f"Goal: {listed(conjuncts(problem.goal.hard))}")
+
+
+def show_plan(plan: Plan) -> bool:
+    """Show the plan, why each step is there, and that it holds; return whether the validator agrees."""
+    from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
+    from planner.validate import validate  # noqa: PLC0415 - as above
+
+    give(str(plan))
+    heading("3. Explained: why each step is there")
+    give(str(explain_plan(plan.problem, plan)))
+    heading("4. Validated, by code that shares nothing with the search")
+    verdict, broken = validate(plan.problem, plan), validate(plan.problem, plan.steps[1:])
+    good(f"the plan: {verdict}")
+    give(f"without its first step: {broken}")
+    return verdict.valid and not broken.valid
+
+
+def show_what_is_needed(plan: Plan) -> bool:
+    """Take away an action that the problem cannot do without, and show why it then has no plan, if there is one."""
+    from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
+    from planner.solve import solve  # noqa: PLC0415 - as above
+
+    for name in dict.fromkeys(step.action for step in plan.steps):
+        less = without(name, plan.problem)
+        result = solve(less, time_limit=SECONDS)
+        if result.status is Status.UNSOLVABLE:
+            heading(f"5. And if there were no '{name}'?")
+            good(summary(result))
+            give(str(explain_unsolvable(less, Budget(SECONDS))))
+            return True
+    return False
+
+
+def without(name: str, problem: Problem) -> Problem:
+    """Return `problem` in a world where nobody can do `name`."""
+    domain = problem.domain
+    actions = {other: action for other, action in domain.actions.items() if other != name}
+    return replace(problem, domain=replace(domain, actions=actions))
+
+
+def declaration(action: Action) -> str:
+    """Return what an action requires, provides and modifies, as its author wrote it."""
+    lines = [f"{action.signature}: {action.description}"]
+    parts = {"requires": [*conjuncts(action.requires)], "provides": action.provides, "modifies": action.modifies}
+    lines += [f"    {name}  {listed(found)}" for name, found in parts.items() if found]
+    return "\n".join(lines)
+
+
+def listed(parts: Iterable[object]) -> str:
+    """Return the parts of a condition in one line, variables by their bare names."""
+    return ", ".join(map(str, parts)).replace("?", "")
+
+
+def heading(text: str) -> None:
+    """Print the title of a part."""
+    _print(f"\n{text}", "bold cyan")
+
+
+def good(text: str) -> None:
+    """Print a result to look at."""
+    _print(text, "green")
+
+
+def _print(text: str, style: str) -> None:
+    if not sys.stdout.isatty():
+        give(text)
+        return
+    from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
+
+    Console().print(text, style=style, highlight=False, markup=False)

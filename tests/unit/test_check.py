@@ -166,8 +166,15 @@ PROBLEMS = {
     "nothing provides a predicate": (
         problem(domain(MOVE, ENTER, more=(Predicate("open", (A,)), Predicate("entered")))),
         (
-            "warning: predicate open: neither an action nor the initial state provides it, so action enter can never"
+            "note: predicate open: neither an action nor the initial state provides it, so action enter can never"
             " apply [never-provided]"
+        ),
+    ),
+    "nothing provides a predicate that looks misspelt": (
+        problem(domain(MOVE, ENTER, more=(Predicate("open", (A,)), Predicate("opem", (A,)), Predicate("entered")))),
+        (
+            "warning: predicate open: neither an action nor the initial state provides it, so action enter can never"
+            " apply; did you mean 'opem'? [never-provided]"
         ),
     ),
     "no fact of an object": (
@@ -184,14 +191,14 @@ PROBLEMS = {
             )
         ),
         (
-            "warning: action back: it can never apply: no fact matches door(lab, hall), neither initially nor after any"
+            "note: action back: it can never apply: no fact matches door(lab, hall), neither initially nor after any"
             " action [never-applies]"
         ),
     ),
     "no objects for all conditions at once": (
         problem(domain(MOVE, replace(MOVE, name="turn", requires=And((MOVE.requires, Atom("door", ("?b", "?a"))))))),
         (
-            "warning: action turn: it can never apply: no objects satisfy all of what it requires, neither initially"
+            "note: action turn: it can never apply: no objects satisfy all of what it requires, neither initially"
             " nor after any action [never-applies]"
         ),
     ),

@@ -12,6 +12,7 @@ import pytest
 from planner import load, validate
 from planner.cli import Exit, limits, main
 from planner.cli.plans import plan_from
+from planner.loading.shipped import shipped_names
 
 DOMAIN = """
 (define (domain office)
@@ -299,3 +300,19 @@ def test_several_documents_are_one_text(run: Run, tmp_path: Path) -> None:
     _, out, _ = run("compile", "domain.pddl", "problem.pddl", "--to", "yaml")
     (tmp_path / "both.yaml").write_text(out, encoding="utf-8")
     assert run("solve", "both.yaml", "--quiet")[:2] == run("solve", "domain.pddl", "problem.pddl", "--quiet")[:2]
+
+
+def test_the_demo_shows_a_proof_and_a_reason(run: Run) -> None:
+    code, out, err = run("demo")
+    assert (code, err) == (0, "")
+    assert "proved optimal: cost " in out
+    assert "the plan: valid, cost " in out
+    assert "without its first step: invalid: step 1 " in out
+    assert "proved unsolvable" in out
+    assert "It would have a plan if, from the start:" in out
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_domains_are_solved_by_name_and_clean(run: Run, name: str) -> None:
+    assert run("solve", name)[0] == Exit.OK
+    assert run("check", name)[0] == Exit.OK
