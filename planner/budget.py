@@ -31,7 +31,7 @@ class LimitReached(Exception):  # noqa: N818 - control flow between a stage and 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB of the process.
+    """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB resident.
 
     None means no limit. `cancel` may be set from any thread.
     """
@@ -68,7 +68,7 @@ class Budget:
 def resident_bytes() -> int:
     """Return the resident memory of this process in bytes (its peak where the system does not tell the current one)."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
+        with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a path object would cost more
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -82,7 +82,7 @@ class UnsupportedError(ForethoughtError):
         return f"unsupported: {self.construct}" + (f"; {self.hint}" if self.hint else "")
 
 
-class NoPlan(ForethoughtError):
+class NoPlan(ForethoughtError):  # noqa: N818 - it says what there is not
     """`Result.expect_plan` was called on a result without one."""
 
     def __init__(self, result: Result) -> None:
