@@ -110,7 +110,7 @@ def _quantified(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
 
 
 def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    if any(isinstance(item, list) or NUMBER.fullmatch(item) for item in tree[1:]):
+    if any(isinstance(item, list) or (NUMBER.fullmatch(item) and not words.unresolved) for item in tree[1:]):
         raise unsupported(words.source, refused.NUMERIC_COMPARISON, tree)
     if len(tree) != 3:
         message = f"'=' has {counted(len(tree) - 1, 'argument')} here, expected 2"

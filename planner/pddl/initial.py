@@ -81,7 +81,7 @@ class _Reader:
             self._words.atom(row, {})
 
     def _fits(self, column: tuple[str, ...], parameter: Variable) -> bool:
-        return self._words.extent(parameter).issuperset(column)
+        return self._words.extent(parameter.types).issuperset(column)
 
     def _other(self, section: Tree, index: int) -> None:
         """Take an entry that is no atom of a declared predicate, or raise."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.errors import PddlError
-from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, TypeHierarchy, Variable
+from planner.model import Atom, Function, Object, Predicate, TypeHierarchy, Variable
 from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
 
@@ -48,19 +48,19 @@ class Vocabulary:
     functions_inferred: bool = False
     unresolved: bool = False
     arities: dict[str, int] = field(init=False)
-    _extents: dict[str, set[str]] = field(init=False)
+    _members: dict[str, list[str]] = field(init=False)
+    _extents: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     _first_use: dict[str, Tree] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.arities = {name: len(predicate.parameters) for name, predicate in self.predicates.items()}
-        table = TypeHierarchy(self.types.declared).objects_by_type(self.objects.values())
-        self._extents = {kind: set(names) for kind, names in table.items()} | {ROOT_TYPE: set(self.objects)}
+        self._members = TypeHierarchy(self.types.declared).objects_by_type(self.objects.values())
 
-    def extent(self, parameter: Variable) -> set[str]:
-        """Return the names of the objects that `parameter` can stand for."""
-        empty: set[str] = set()
-        extents = [self._extents.get(kind, empty) for kind in parameter.types]
-        return extents[0] if len(extents) == 1 else empty.union(*extents)
+    def extent(self, types: tuple[str, ...]) -> set[str]:
+        """Return the names of the objects that are of any of `types`."""
+        if types not in self._extents:
+            self._extents[types] = set().union(*(self._members.get(kind, ()) for kind in types))
+        return self._extents[types]
 
     def atom(self, tree: Tree, scope: Scope) -> Atom:
         """Return the atom that `tree` is; raise unless its predicate, its number of arguments and they are known."""
@@ -110,7 +110,7 @@ class Vocabulary:
         for index, (term, parameter) in enumerate(
             zip(terms, self.predicates[tree[0]].parameters, strict=True), start=1
         ):
-            if term[0] != "?" and term not in self.extent(parameter):
+            if term[0] != "?" and term not in self.extent(parameter.types):
                 found, wanted = (" or ".join(types) for types in (self.objects[term].types, parameter.types))
                 place = f"argument {index} of {quote(tree[0])}"
                 message = f"{quote(term)} is of type '{found}', but {place} has to be of type '{wanted}'"
