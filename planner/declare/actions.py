@@ -15,7 +15,7 @@ from planner.declare.numbers import check_distribution, decimal, number, resolut
 from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import Scope, Use
-from planner.declare.syntax import NotationError, is_name, parse_atom, shown
+from planner.declare.syntax import NotationError, is_atom_name, is_name, parse_atom, shown
 from planner.declare.types import Types
 from planner.declare.values import mapping, several, tags, text, texts
 from planner.errors import did_you_mean
@@ -36,7 +36,8 @@ from planner.model import When as ModelWhen
 from planner.model.formulas import conjuncts
 
 _FIELDS = frozenset(ActionFields.__annotations__)
-_NUMERIC = re.compile(r"\s*[-+.]?\d")
+_NUMERIC = re.compile(r"\s*[-+.]?\d[^()]*\Z")
+"""A text that is a number, or a mistake in one; `1()` is a function all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class ActionBuilder:
         *,
         exact: bool,
     ) -> None:
-        if not is_name(name):
+        if not is_atom_name(name):
             raise place.error(f"{shown(name)} cannot name an action")
         self._name = name
         self._parameters = parameters

@@ -8,7 +8,7 @@ from typing import Any, Final
 from planner.declare.places import Place
 from planner.declare.refs import PredicateRef
 from planner.declare.scope import Scope
-from planner.declare.syntax import NotationError, is_name, parse_literal, shown
+from planner.declare.syntax import NotationError, is_atom_name, parse_literal, shown
 from planner.errors import PddlError, UnsupportedError, did_you_mean
 from planner.model import (
     ROOT_TYPE,
@@ -77,7 +77,7 @@ class Conditions:
             raise place.error(f"a condition nests deeper than {DEEPEST} levels", "write the formula flatter")
         match formula:
             case Atom(predicate):
-                if not is_name(predicate):
+                if not is_atom_name(predicate):
                     raise place.error(f"{shown(predicate)} in {formula} cannot name a predicate")
                 return scope.atom(formula, place, bare=bare)
             case Equals(left, right):

@@ -18,7 +18,7 @@ from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import Scope
 from planner.declare.signatures import Signatures, default_parameters
-from planner.declare.syntax import is_name, shown
+from planner.declare.syntax import is_name, is_atom_name, shown
 from planner.declare.types import Types
 from planner.declare.values import tags
 from planner.errors import did_you_mean
@@ -74,7 +74,7 @@ class Declarations:
         exact: bool = False,
     ) -> None:
         """Add a predicate; `stale_with` may name its parameters."""
-        if not is_name(name):
+        if not is_atom_name(name):
             raise place.error(f"{shown(name)} cannot name a predicate")
         _check_distinct(parameters, f"predicate {name!r}", place)
         scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
@@ -90,7 +90,7 @@ class Declarations:
 
     def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
         """Add a static numeric function."""
-        if not is_name(name):
+        if not is_atom_name(name):
             raise place.error(f"{shown(name)} cannot name a function")
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)

@@ -31,15 +31,24 @@ class NotationError(ValueError):
         self.hint = hint
 
 
+KEYWORDS: Final = frozenset({"and", "or", "not", "imply", "forall", "exists", "<", ">"})
+"""Words of PDDL expressions, in any case: nothing else has such a name, or the two could not be told apart."""
+
+
 def is_name(text: str) -> bool:
     """Return whether `text` may name something."""
-    return text not in ("_", "not") and _WHOLE_NAME.match(text) is not None
+    return text not in ("_", "-") and _WHOLE_NAME.match(text) is not None
+
+
+def is_atom_name(text: str) -> bool:
+    """Return whether `text` may name a predicate, function or action: what stands before parentheses."""
+    return is_name(text) and text.lower() not in KEYWORDS
 
 
 def parse_atom(text: str) -> Atom:
     """Return the atom that `text` writes, with its terms as written; raises `NotationError`."""
     match = _ATOM.match(text)
-    if match is None or match[1] == "not" or match[1] == "_":
+    if match is None or match[1] == "_" or match[1].lower() in KEYWORDS:
         raise _diagnose(text)
     inside = match[2]
     if inside is None:
@@ -72,7 +81,8 @@ def shown(text: str) -> str:
 _MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"
 _DIAGNOSES: Final[tuple[tuple[str, str, str | None], ...]] = (
     (r"^_$", "is no atom", "'_' leaves an argument open, as in at(robot, _)"),
-    (r"^not\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
+    (r"^(?i:and|or|imply|forall|exists)\b", "begins like a PDDL expression", "write '(and …)', in parentheses"),
+    (r"^(?i:not)\b", "is no negated atom", "write 'not name(arg, …)', or '(not (name arg))'"),
     (r"^[^()]*\([^()]*$", "lacks a ')'", None),
     (r"^[^()]*\)|^[^()]*\([^()]*\)[^()]*\)", "has a ')' too many", None),
     (r"^[^()]*,", "is more than one atom", "write a list of atoms"),

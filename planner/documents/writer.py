@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.declare.datatypes import data_type_name
 from planner.declare.signatures import default_parameters
+from planner.declare.syntax import is_atom_name
 from planner.documents.atoms import Notation
 from planner.documents.emit import to_json, to_yaml
 from planner.documents.values import from_default
@@ -57,6 +58,9 @@ def documents_of(item: DomainModel | Problem, *, domain: bool) -> list[dict[str,
 def domain_document(domain: DomainModel) -> dict[str, Any]:
     """Return the document of `domain`."""
     constants = frozenset(each.name for each in domain.constants)
+    for name in (*domain.predicates, *domain.functions, *domain.actions):
+        if not is_atom_name(name):
+            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
     return _without_defaults(
         {
             "domain": domain.name,
@@ -166,7 +170,9 @@ def _cost(term: CostTerm, action: Action, write: Notation) -> Any:
     if isinstance(term, CostFunction):
         hint = "give the costs as values of a function, such as cost(a, b)"
         raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)
-    return write.atom(term) if isinstance(term, Atom) else term
+    if not isinstance(term, Atom):
+        return term
+    return write.atom(term) if term.args else f"{term.predicate}()"
 
 
 def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str, Any]:
