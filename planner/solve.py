@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -84,6 +83,8 @@ async def improve(problem: Problem, **options: Any) -> AsyncIterator[Result]:
 
     Takes the options of `solve`. When the iteration is given up, the search is cancelled.
     """
+    import asyncio  # noqa: PLC0415 - nothing else here needs it
+
     loop, found = asyncio.get_running_loop(), asyncio.Queue[Result | BaseException | None]()
     cancel = options.setdefault("cancel", threading.Event())
 

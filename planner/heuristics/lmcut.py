@@ -16,11 +16,12 @@ lies among them. And a successor inherits the landmarks of its parent that do no
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import AXIOM, relax
+from planner.heuristics.relaxed import RelaxedTask, relax
 from planner.task import INFINITY, State, Task
 
 
@@ -38,10 +39,11 @@ class LmCut:
 
     def __init__(self, task: Task, costs: list[int], check: Check) -> None:
         self.relaxed = relax(task, costs)
-        self.counts = [len(facts) for facts in self.relaxed.preconditions]
+        self.start = _Start(self.relaxed)
         self.operators_of = self.relaxed.operators_of(len(costs))
         self.shared = any(len(operators) > 1 for operators in self.operators_of)
-        self._check = check
+        self.check = check
+        self._ordered = False
 
     def __call__(self, state: State) -> int:
         """Return the estimate for `state`: never too high."""
@@ -59,10 +61,84 @@ class LmCut:
         self, state: State, inherited: tuple[list[Landmark], int] | None, limit: int
     ) -> tuple[int, list[Landmark]]:
         """Return the estimate for `state` (from `limit` on it may be too low) and its landmarks."""
-        self._check()
-        known, action = inherited or ([], AXIOM)
-        landmarks = [landmark for landmark in known if action not in landmark.actions]
+        self.check()
+        if not self._ordered:
+            self._ordered = True
+            self._take_best_order(state)
+        landmarks: list[Landmark] = []
+        if inherited is not None:
+            known, action = inherited
+            landmarks = [landmark for landmark in known if action not in landmark.actions]
         return _Evaluation(self, state, landmarks).run(limit), landmarks
+
+    def _take_best_order(self, state: State) -> None:
+        """Where preconditions are equally dear, the first counts: take the order with the highest estimate of `state`.
+
+        That is the first state that is asked for. Much depends on it, since its landmarks are inherited.
+        """
+        relaxed = self.relaxed
+        near = _Evaluation(self, state, [])
+        near.run(0)
+        keys: list[Callable[[int], int]] = [
+            lambda fact: fact,
+            lambda fact: near.value[fact],
+            lambda fact: len(relaxed.added_by[fact]),
+            lambda fact: len(relaxed.needed_by[fact]),
+            lambda fact: -fact,
+        ]
+        orders = [[tuple(sorted(facts, key=key)) for facts in relaxed.preconditions] for key in keys]
+        values = []
+        for order in orders:
+            relaxed.preconditions[:] = order
+            values.append(_Evaluation(self, state, []).run(INFINITY))
+        relaxed.preconditions[:] = orders[values.index(max(values))]
+
+
+class _Start:
+    """What an evaluation starts from: the facts of a state are looked into. It moves from state to state.
+
+    States that are evaluated one after the other are mostly alike, and much of the work is to count preconditions that
+    hold from the start: so only the differences are counted.
+    """
+
+    def __init__(self, relaxed: RelaxedTask) -> None:
+        self._needed_by, self._start = relaxed.needed_by, relaxed.start
+        self._state = 0
+        self.missing = [len(facts) for facts in relaxed.preconditions]
+        self.value = [INFINITY] * relaxed.size
+        self.looked = bytearray(relaxed.size)
+        self.supporter = [facts[0] for facts in relaxed.preconditions]
+        self.ready: set[int] = set()
+        """The operators of which no precondition is missing."""
+        self._add(self._start)
+
+    def move_to(self, state: State) -> None:
+        """Take the facts of `state` instead of those of the last one."""
+        changed = state ^ self._state
+        self._state = state
+        while changed:
+            lowest = changed & -changed
+            changed ^= lowest
+            if state & lowest:
+                self._add(lowest.bit_length() - 1)
+            else:
+                self._remove(lowest.bit_length() - 1)
+
+    def _add(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = 0, 1
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            missing[operator] -= 1
+            if not missing[operator]:
+                ready.add(operator)
+
+    def _remove(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = INFINITY, 0
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            if not missing[operator]:
+                ready.discard(operator)
+            missing[operator] += 1
 
 
 class _Evaluation:
@@ -74,7 +150,8 @@ class _Evaluation:
     """
 
     __slots__ = (
-        "cost", "facts", "keys", "landmarks", "looked", "missing", "operators_of", "queue", "relaxed",
+        "check",
+        "cost", "facts", "keys", "landmarks", "looked", "missing", "operators_of", "queue", "ready", "relaxed",
         "shared", "supporter", "value",
     )  # fmt: skip
 
@@ -82,16 +159,18 @@ class _Evaluation:
         relaxed = self.relaxed = heuristic.relaxed
         self.operators_of = heuristic.operators_of
         self.landmarks = landmarks
+        self.check = heuristic.check
         self.shared = heuristic.shared
         self.cost = relaxed.costs[:]
-        self.missing = heuristic.counts[:]
-        self.value = [INFINITY] * relaxed.size
-        self.looked = bytearray(relaxed.size)
-        self.supporter = [-1] * len(self.cost)
-        facts = relaxed.facts_in(state)
-        for fact in facts:
-            self.value[fact] = 0
-        self.queue, self.keys = {0: facts}, [0]
+        start = heuristic.start
+        start.move_to(state)
+        self.missing = start.missing[:]
+        self.value = start.value[:]
+        self.looked = start.looked[:]
+        self.supporter = start.supporter[:]
+        self.ready = start.ready
+        self.queue: dict[int, list[int]] = {}
+        self.keys: list[int] = []
 
     def run(self, limit: int) -> int:
         """Return the estimate, after adding to `landmarks` what was found."""
@@ -100,15 +179,17 @@ class _Evaluation:
             total += landmark.worth
             self._charge(landmark)
         value, goal = self.value, self.relaxed.goal
+        self._requeue(self.ready)
         self._reach()
         while value[goal] and total < limit:
             if value[goal] == INFINITY:
                 return INFINITY
+            self.check()
             landmark = self._cut(self._zone())
             self.landmarks.append(landmark)
             total += landmark.worth
             self._charge(landmark)
-            self._requeue(landmark)
+            self._requeue(landmark.operators)
             self._reach_again()
         return total
 
@@ -188,11 +269,11 @@ class _Evaluation:
                 return
             del queue[heappop(keys)]
 
-    def _requeue(self, landmark: Landmark) -> None:
-        """Queue what the operators of `landmark` achieve more cheaply now."""
+    def _requeue(self, operators: Iterable[int]) -> None:
+        """Queue what `operators` achieve more cheaply now."""
         effects, cost, value = self.relaxed.effects, self.cost, self.value
         supporter, missing, queue, keys = self.supporter, self.missing, self.queue, self.keys
-        for operator in landmark.operators:
+        for operator in operators:
             if not missing[operator]:
                 then = value[supporter[operator]] + cost[operator]
                 for effect in effects[operator]:
@@ -227,7 +308,7 @@ class _Evaluation:
         operators = set()
         for fact in zone:
             for operator in added_by[fact]:
-                if zone.isdisjoint(preconditions[operator]):
+                if cost[operator] and zone.isdisjoint(preconditions[operator]):
                     operators.add(operator)
                     worth = min(worth, cost[operator])
         actions = frozenset([action_of[operator] for operator in operators])
