@@ -11,7 +11,7 @@ import typer
 
 from planner.budget import Budget
 from planner.cli.outcome import Exit
-from planner.cli.output import give
+from planner.cli.output import give, is_terminal
 from planner.cli.solve import summary
 from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
@@ -113,7 +113,7 @@ def good(text: str) -> None:
 
 
 def _print(text: str, style: str) -> None:
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         give(text)
         return
     from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn

@@ -5,23 +5,34 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TextIO
 
 
 def give(text: str) -> None:
-    """Write a result to stdout; a reader that has gone away is no error, and the exit code still tells the verdict."""
-    try:
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Write a result to stdout."""
+    _write(sys.stdout, text)
 
 
 def tell(text: str) -> None:
     """Write a message for people to stderr."""
+    _write(sys.stderr, text)
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """Write a line; a reader that has gone away is no error, and the exit code still tells the verdict."""
+    if stream is None:
+        return
     try:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the one place that does
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        stream.write((text.rstrip("\n") + "\n").encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether somebody looks at `stream`; a closed one is None."""
+    return stream is not None and stream.isatty()
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from planner.cli.output import is_terminal
 from planner.plan import Progress, Result, Status, StoppedBy
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Watch:
 @contextmanager
 def shown(watch: Watch, *, quiet: bool) -> Iterator[None]:
     """Show `watch` as a live line on stderr while the body runs, if stderr is a terminal."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not is_terminal(sys.stderr):
         yield
         return
     drawn: list[Live] = []

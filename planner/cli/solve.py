@@ -90,7 +90,7 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
 def show(result: Result, *, json: bool) -> None:
     """Print the result on stdout: JSON, or the plan in the competition's format, or nothing where there is none."""
     if json:
-        give(json_format.dumps(result.to_dict(), ensure_ascii=False))
+        give(json_format.dumps(result.to_dict()))
     elif result.plan is not None:
         give(ipc_text(result))
 

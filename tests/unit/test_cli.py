@@ -74,6 +74,7 @@ FILES = {
     "bad.json": '{"plan": {"steps": [}}',
     "no-steps.json": '{"plan": {"acts": []}}',
     "no-plan.json": '{"status": "UNKNOWN", "plan": null}',
+    "deep.json": "[" * 100_000,
     "odd-step.json": '[{"action": "move", "arguments": "r"}]',
 }
 
@@ -85,6 +86,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     """Run a command line in a folder with `FILES`; return the exit code, stdout and stderr."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "latin").write_bytes("(caf\xe9)".encode("latin-1"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
 
@@ -164,6 +166,13 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "no plan file": ("validate domain.pddl problem.pddl nowhere", Exit.USAGE, "", "Error: nowhere: No such file"),
     "broken JSON": ("validate domain.pddl problem.pddl bad.json", Exit.USAGE, "", "Error: bad.json:1:21: no JSON"),
     "JSON without steps": ("validate domain.pddl problem.pddl no-steps.json", Exit.USAGE, "", "found no steps in it"),
+    "JSON without an end": (
+        "validate domain.pddl problem.pddl deep.json",
+        Exit.USAGE,
+        "",
+        "Error: deep.json",
+    ),
+    "no text at all": ("validate domain.pddl problem.pddl latin", Exit.USAGE, "", "should be UTF-8 text is not"),
     "a result without a plan": ("validate domain.pddl problem.pddl no-plan.json", Exit.USAGE, "", "holds no plan"),
     "an odd step in JSON": ("validate domain.pddl problem.pddl odd-step.json", Exit.USAGE, "", "step 1 is no step"),
     "a clean domain": ("check domain.pddl", Exit.OK, "", "office: nothing to report"),

@@ -111,6 +111,19 @@ def test_a_reader_that_goes_away_is_no_error(corridor: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_closed_streams_are_no_error(corridor: Path) -> None:
+    command = f"{sys.executable} -m planner.cli solve {corridor} >&- 2>&-"
+    assert subprocess.run(["/bin/sh", "-c", command], timeout=50, check=False).returncode == 0
+
+
+def test_a_terminal_without_unicode_is_no_error(corridor: Path) -> None:
+    command = [sys.executable, "-m", "planner.cli", "explain", str(corridor), "ten-rooms-on"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0
+    assert "\\u2192 3. move(r, a2, a3)" in done.stdout
+
+
 def test_in_a_pipe_there_is_no_progress(corridor: Path) -> None:
     done = forethought("solve", corridor)
     assert done.stdout.count("\n") == 11
