@@ -37,11 +37,13 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
     if problem is None:
         return _first(source)
     wanted = os.fspath(problem)
-    if _is_file(wanted):
+    if _PYTHON.match(wanted) or Path(wanted).suffix.lower() in KNOWN:
         return _from_file(wanted, source)
     own = source.problems()
     if wanted in own:
         return own[wanted]
+    if Path(wanted).is_file():
+        return _from_file(wanted, source)
     raise _unknown_problem(wanted, source, own)
 
 
@@ -97,12 +99,6 @@ def _folder(folder: Path) -> Source:
         return open_source(str(package))
     hint = "it needs a file domain.yaml, domain.json, domain.pddl or domain.py"
     raise InputError("the folder has no domain", Location(str(folder)), hint)
-
-
-def _is_file(text: str) -> bool:
-    python = _PYTHON.match(text)
-    path = Path(python[1]) if python else Path(text)
-    return path.is_file() or path.suffix.lower() in KNOWN
 
 
 def _from_file(text: str, source: Source) -> Problem:

@@ -33,8 +33,9 @@ def data_type(text: str) -> Any | None:
         return None
     if text in NAMED:
         return NAMED[text]
-    if text.endswith("| None"):
-        inner = data_type(text.removesuffix("| None"))
+    front, bar, last = text.rpartition("|")
+    if bar and last.strip() == "None":
+        inner = data_type(front)
         return None if inner is None or inner is Any else inner | None
     if text.startswith("list[") and text.endswith("]"):
         inner = data_type(text[5:-1])

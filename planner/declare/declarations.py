@@ -18,7 +18,7 @@ from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import Scope
 from planner.declare.signatures import Signatures, default_parameters
-from planner.declare.syntax import is_name, is_atom_name, shown
+from planner.declare.syntax import is_atom_name, is_name, shown
 from planner.declare.types import Types
 from planner.declare.values import tags
 from planner.errors import did_you_mean

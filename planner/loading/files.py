@@ -106,7 +106,7 @@ def read_problem_file(path: Path, domain: Source) -> Problem:
     """Return the one problem of a YAML, JSON or PDDL file, for the domain of `domain`."""
     if path.suffix.lower() == ".hddl":
         raise hddl(path)
-    if path.suffix.lower() == ".pddl":
+    if path.suffix.lower() == ".pddl" or (isinstance(domain, PddlSource) and path.suffix.lower() not in DOCUMENTS):
         from planner.pddl import read, read_problem  # noqa: PLC0415 - see above
 
         return read(domain.path, path) if isinstance(domain, PddlSource) else read_problem(path, domain.domain())
