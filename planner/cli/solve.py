@@ -119,14 +119,12 @@ def verdict(result: Result) -> str:
         case Status.SOLVED:
             gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
             bound = "no lower bound" if result.lower_bound is None else f"lower bound {result.lower_bound}{gap}"
-            return f"solved: {plan_size(result)}; {bound}; ended by {result.stopped_by.value}"
+            return f"solved: {plan_size(result)}; {bound}; ended: {result.stopped_by.value}"
         case Status.UNSOLVABLE:
             return f"proved unsolvable{': ' if result.reason else ''}{result.reason}"
         case Status.UNKNOWN:
             bound = "" if result.lower_bound is None else f", a plan costs {result.lower_bound} or more"
-            return (
-                f"unknown: no plan found and none excluded{bound}; ended by {result.reason or result.stopped_by.value}"
-            )
+            return f"unknown: no plan found and none excluded{bound}; ended: {result.reason or result.stopped_by.value}"
         case Status.UNSUPPORTED:
             return f"unsupported: {result.reason}"
 

@@ -182,7 +182,7 @@ def test_what_was_found_before_an_interrupt_is_printed(
     printed = capsys.readouterr()
     assert ended.value.code == Exit.INTERRUPTED
     assert printed.out.count("(move r") == 10
-    assert "solved: cost 10, 10 steps; lower bound 4 (gap 60.0%); ended by cancellation" in printed.err
+    assert "solved: cost 10, 10 steps; lower bound 4 (gap 60.0%); ended: cancellation" in printed.err
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -204,12 +204,12 @@ def test_exit_codes_and_verdicts_of_results(incumbent: Progress) -> None:
         Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, 10): (Exit.OK, "proved optimal: cost 10, 10 steps"),
         Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan): (
             Exit.OK,
-            "solved: cost 10, 10 steps; no lower bound; ended by the first plan was asked for",
+            "solved: cost 10, 10 steps; no lower bound; ended: the first plan was asked for",
         ),
         Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED): (Exit.NEGATIVE, "proved unsolvable"),
         Result(Status.UNKNOWN, StoppedBy.TIME, lower_bound=7): (
             Exit.NO_VERDICT,
-            "unknown: no plan found and none excluded, a plan costs 7 or more; ended by the time limit",
+            "unknown: no plan found and none excluded, a plan costs 7 or more; ended: the time limit",
         ),
         Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="numbers"): (Exit.UNSUPPORTED, "unsupported: numbers"),
     }
