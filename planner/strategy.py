@@ -56,24 +56,38 @@ class Workplace:
         return kind.build(self.task, costs, self.check)
 
     def search(self, name: str, heuristic: str | None = None) -> Steps:
-        """Run the search called `name` with a heuristic, its own by default."""
-        algorithm = SEARCHES[name]
-        kind = HEURISTICS[heuristic or algorithm.heuristic or "blind"]
-        self.run.by = (name, heuristic or algorithm.heuristic or "")
+        """Run the search called `name` with a heuristic, its own by default.
+
+        A heuristic that is not safe for the task may have given up states: then nothing is exhausted.
+        """
+        algorithm, heuristic = SEARCHES[name], _heuristic_for(name, heuristic)
+        kind = HEURISTICS[heuristic or "blind"]
+        self.run.by = (name, heuristic)
         estimate = self.estimate(kind, counts_steps=algorithm.counts_steps)
-        return (yield from algorithm.search(self.space, estimate, self.run))
+        ending = yield from algorithm.search(self.space, estimate, self.run)
+        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def safe(self, kind: Kind) -> bool:
+        """Return whether what a heuristic calls a dead end is one."""
+        return kind.safe and kind.supports(self.task)
 
 
 def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
     """Return the search that was asked for, and what it cannot prove, in words ("" if nothing)."""
-    algorithm, name = SEARCHES[search], heuristic or SEARCHES[search].heuristic
-    caveat = ""
-    if algorithm.needs_admissible and name is not None:
-        kind = HEURISTICS[name]
-        if not (kind.admissible and kind.supports(workplace.task)):
-            workplace.run.trusted = False
-            caveat = f"{search} proves nothing with {name}, which may estimate too much for this problem"
+    name, caveat = _heuristic_for(search, heuristic), ""
+    kind = HEURISTICS[name or "blind"]
+    if not workplace.safe(kind):
+        caveat = f"{search} proves nothing with {name}, which may give up states that lead to the goal"
+    elif SEARCHES[search].needs_admissible and not kind.admissible:
+        caveat = f"{search} proves nothing with {name}, which may estimate too much"
+    workplace.run.trusted = not caveat
     return workplace.search(search, heuristic), caveat
+
+
+def _heuristic_for(search: str, heuristic: str | None) -> str:
+    """Return the heuristic that `search` uses when `heuristic` is asked for; "" where it uses none."""
+    own = SEARCHES[search].heuristic
+    return "" if own is None else heuristic or own
 
 
 def automatic(workplace: Workplace, mode: str) -> Steps:

@@ -9,10 +9,12 @@ import threading
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from planner.errors import InputError
+from planner.heuristics import REGISTRY
 from planner.model import (
     Action,
     Atom,
@@ -183,7 +185,21 @@ def test_claims_go_no_further_than_proofs(options, status, stopped_by):
 
 def test_why_there_is_no_proof_is_said():
     result = solve(detour(), search="astar", heuristic="hff")
-    assert result.reason == "astar proves nothing with hff, which may estimate too much for this problem"
+    assert result.reason == "astar proves nothing with hff, which may estimate too much"
+
+
+@pytest.mark.parametrize(
+    ("declared", "make"),
+    [({"axioms": False}, derived), ({"conditional_effects": False}, conditional), ({"safe": False}, chain)],
+)
+def test_a_heuristic_that_does_not_support_the_problem_proves_nothing(declared, make):
+    kind = replace(REGISTRY["hmax"], **declared)
+    with patch.dict(REGISTRY, limited=kind):
+        result = solve(make(), heuristic="limited")
+        none = solve(dead_end(), heuristic="limited")
+    assert (result.status, result.stopped_by) == (Status.SOLVED, StoppedBy.INCOMPLETE)
+    assert result.reason == "astar proves nothing with limited, which may give up states that lead to the goal"
+    assert none.status is (Status.UNKNOWN if "safe" in declared else Status.UNSOLVABLE)
 
 
 def test_first_stops_at_the_first_plan():
