@@ -32,9 +32,9 @@ def stale(problem, written):
     for item in queue:
         for predicate in problem.domain.predicates.values():
             for source in predicate.stale_with:
-                binding = {parameter.name: OPEN for parameter in predicate.parameters}
-                binding |= {mine: other for mine, other in zip(source.args, item.args, strict=False) if other != OPEN}
-                pattern = Atom(predicate.name, tuple(binding[parameter.name] for parameter in predicate.parameters))
+                said = {mine: other for mine, other in zip(source.args, item.args, strict=False) if other != OPEN}
+                binding = {each.name: said.get(each.name, OPEN) for each in predicate.parameters}
+                pattern = Atom(predicate.name, tuple(binding.values()))
                 if meet(source.substitute(binding), item) and pattern not in found:
                     found.add(pattern)
                     queue.append(pattern)

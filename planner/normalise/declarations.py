@@ -34,7 +34,7 @@ def to_adl(problem: Problem) -> Problem:
     """Return `problem` with plain ADL effects: no `modifies`, `stale_with` or `after` is left.
 
     An open pattern in `modifies` becomes universal deletes, stale dependants become deletes, `after` becomes facts
-    `ran-<action>`. A problem that uses none of these is returned unchanged.
+    `ran-<action>`, and effects that change nothing go. A problem that uses none of these is returned unchanged.
     """
     domain = problem.domain
     if not any(_is_declared(action) for action in domain.actions.values()) and not any(
@@ -50,7 +50,7 @@ def to_adl(problem: Problem) -> Problem:
 
 
 def _is_declared(action: Action) -> bool:
-    return bool(action.modifies or action.after or any(when.modifies for when in action.when))
+    return bool(action.modifies or action.after or any(when.modifies or not when.provides for when in action.when))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,8 @@ def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, .
 
 
 def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...]) -> Iterator[When]:
-    yield replace(effect, modifies=())
+    if effect.provides:
+        yield replace(effect, modifies=())
     retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
     written = [_Write(atom) for atom in _written_atoms(effect)]
     retracted += stale_after(written, rules)

@@ -7,9 +7,23 @@ from dataclasses import replace
 from decimal import Decimal
 
 from planner.budget import Budget
-from planner.model import Action, Atom, CostFunction, Function, Goal, Metric, Number, Predicate, Problem
+from planner.model import (
+    Action,
+    Atom,
+    CostFunction,
+    CostTerm,
+    Function,
+    Goal,
+    Metric,
+    Number,
+    Predicate,
+    Problem,
+    Term,
+    is_variable,
+)
 from planner.model.formulas import conjunction, conjuncts
 from planner.pddl.names import free_name
+from planner.plan import exact_sum
 
 
 def without_needless_costs(problem: Problem) -> Problem:
@@ -27,10 +41,14 @@ def without_costs(problem: Problem) -> Problem:
 
 
 def with_tables(problem: Problem, budget: Budget) -> Problem:
-    """Return `problem` with a static function in place of every cost that Python computes.
+    """Return `problem` with one term to each cost: static functions stand for what Python computes, and for sums.
 
-    The function has a value for each instance that can be reached, and a static condition leaves out all others.
+    A function that stands for Python has a value for each instance that can be reached, and a static condition leaves
+    out all others.
     """
+    for action in problem.domain.actions.values():
+        if len(action.cost) > 1 and not _is_computed(action):
+            problem = _with_sum(problem, action)
     computed = [action for action in problem.domain.actions.values() if _is_computed(action)]
     if not computed:
         return problem
@@ -41,6 +59,51 @@ def with_tables(problem: Problem, budget: Budget) -> Problem:
         rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
         problem = _with_table(problem, action, rows)
     return problem
+
+
+def _with_sum(problem: Problem, action: Action) -> Problem:
+    """Replace the cost of `action` by one term: Fast Downward takes only the last of several increases."""
+    constant = exact_sum(term for term in action.cost if isinstance(term, int | Decimal))
+    terms = [term for term in action.cost if isinstance(term, Atom)]
+    if not terms or (constant == 0 and len(terms) == 1):
+        return _with_cost(problem, action, terms[0] if terms else constant)
+    used = [parameter for parameter in action.parameters if any(parameter.name in term.args for term in terms)]
+    function = free_name(f"cost-of-{action.name}", set(problem.domain.functions))
+    names = tuple([parameter.name for parameter in used])
+    values = {
+        Atom(function, tuple([binding[name] for name in names])): cost
+        for binding, cost in _sums(problem, terms, constant)
+    }
+        Atom(function, tuple([binding[name] for name in names])): cost
+        for binding, cost in _sums(problem, terms, constant)
+    }
+    functions = {**problem.domain.functions, function: Function(function, tuple(used))}
+    problem = replace(problem, domain=replace(problem.domain, functions=functions), values={**problem.values, **values})
+    return _with_cost(problem, action, Atom(function, names))
+
+
+def _sums(problem: Problem, terms: list[Atom], constant: Number) -> list[tuple[dict[Term, Term], Number]]:
+    """Return the sum of `terms` and `constant` for every binding of their variables that gives all of them a value."""
+    sums: list[tuple[dict[Term, Term], Number]] = [({}, constant)]
+    for term in terms:
+        rows = [(atom.args, value) for atom, value in problem.values.items() if atom.predicate == term.predicate]
+        found = ((_bound(term, args, binding), cost + value) for binding, cost in sums for args, value in rows)
+        sums = [(binding, cost) for binding, cost in found if binding is not None]
+    return sums
+
+
+def _with_cost(problem: Problem, action: Action, cost: CostTerm) -> Problem:
+    actions = {**problem.domain.actions, action.name: replace(action, cost=(cost,))}
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _bound(term: Atom, args: tuple[Term, ...], binding: dict[Term, Term]) -> dict[Term, Term] | None:
+    """Return `binding` extended so that `term` has the arguments `args`; None where it cannot."""
+    extended = dict(binding)
+    for mine, value in zip(term.args, args, strict=True):
+        if (extended.setdefault(mine, value) if is_variable(mine) else mine) != value:
+            return None
+    return extended
 
 
 def _is_computed(action: Action) -> bool:
@@ -61,7 +124,10 @@ def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Nu
         functions={**domain.functions, function: Function(function, action.parameters)},
     )
     initial = (*problem.initial, *(Atom(predicate, row) for row in rows))
-    values = {**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
+    values = {
+        Atom(function, tuple([binding[name] for name in names])): cost
+        for binding, cost in _sums(problem, terms, constant)
+    }**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
     return replace(problem, domain=domain, initial=initial, values=values)
 
 
@@ -74,7 +140,10 @@ def in_integers(problem: Problem) -> tuple[Problem, int]:
         name: replace(action, cost=tuple([int(x * factor) if isinstance(x, int | Decimal) else x for x in action.cost]))
         for name, action in problem.domain.actions.items()
     }
-    values = {atom: int(value * factor) for atom, value in problem.values.items()}
+    values = {
+        Atom(function, tuple([binding[name] for name in names])): cost
+        for binding, cost in _sums(problem, terms, constant)
+    }atom: int(value * factor) for atom, value in problem.values.items()}
     return replace(problem, domain=replace(problem.domain, actions=actions), values=values), factor
 
 

@@ -84,12 +84,13 @@ def _objects(objects: Iterable[Object]) -> str:
 
 def _action(action: Action, *, costs: bool) -> str:
     found = effects(action, costs=costs)
+    alone = len(found) == 1 and not (costs and action.cost)  # Fast Downward fails for a cost outside of `and`
     return "\n".join(
         [
             f"  (:action {action.name}",
             f"    :parameters {variables(action.parameters)}",
             f"    :precondition {block(action.requires, '    ')}",
-            f"    :effect {found[0] if len(found) == 1 else conjoined(found, '    ')}",
+            f"    :effect {found[0] if alone else conjoined(found, '    ')}",
             "  )",
         ]
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
 from planner.errors import ForethoughtError
 from planner.model import Atom, Number, Problem
-from planner.plan import Plan, Step, exact
+from planner.plan import Plan, Step
 from planner.validate import Simulation
 
 StateKey = tuple[frozenset[Atom], frozenset[Atom]]
@@ -89,8 +89,10 @@ class TransitionSystem:
     goals: frozenset[int]
 
 
-def transition_system(problem: Problem, max_states: int = 2_000) -> TransitionSystem:
-    """Return the ground transition system of the declared problem.
+def transition_system(
+    problem: Problem, max_states: int = 2_000, *, label: Callable[[Step], Step] | None = None
+) -> TransitionSystem:
+    """Return the ground transition system of the declared problem; `label` may give other names to its steps.
 
     Raises `TooManyStates` when more than `max_states` states can be reached.
     """
@@ -106,7 +108,7 @@ def transition_system(problem: Problem, max_states: int = 2_000) -> TransitionSy
                 if len(queue) >= max_states:
                     raise TooManyStates(f"more than {max_states} states")
                 queue.append(after)
-            row[Step(step.action, step.arguments, exact(step.cost))] = number
+            row[label(step) if label else step] = number
         transitions.append(row)
     goals = {number for number, state in enumerate(queue) if state.holds(problem.goal.hard)}
     return _minimised(transitions, goals)

@@ -46,7 +46,11 @@ Signature = Predicate | Function
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What random problems may contain; `actions` and `objects` are the largest numbers of each."""
+    """What random problems may contain; `actions` and `objects` are the largest numbers of each.
+
+    With `universal_recursion`, a derived predicate may depend on itself inside `forall`: PDDL allows that (it is
+    monotone), Fast Downward does not.
+    """
 
     actions: int = 5
     objects: int = 4
@@ -61,6 +65,7 @@ class Features:
     stale: bool = True
     after: bool = True
     axioms: bool = True
+    universal_recursion: bool = True
     costs: bool = True
     decimals: bool = False
     lengths: bool = True
@@ -77,6 +82,12 @@ class Readable:
     def flipped(self) -> Readable:
         """What may be used inside a negation."""
         return Readable(self.negative, self.positive)
+
+    @property
+    def either_way(self) -> Readable:
+        """What may be used whatever surrounds it."""
+        both = [predicate for predicate in self.positive if predicate in self.negative]
+        return Readable(both, both)
 
 
 class FormulaDrawer:
@@ -142,11 +153,11 @@ class FormulaDrawer:
         return Or(tuple([self.formula(readable, scope, depth, prefer=prefer) for _ in range(self.rng.randint(2, 3))]))
 
     def _imply(self, readable: Readable, scope: Scope, depth: int, prefer: Scope) -> Formula:
-        premise = self.formula(readable.flipped, scope, depth, prefer=prefer)
+        premise = self.formula(self._guarded(readable).flipped, scope, depth, prefer=prefer)
         return Imply(premise, self.formula(readable, scope, depth, prefer=prefer))
 
     def _not(self, readable: Readable, scope: Scope, depth: int, prefer: Scope) -> Formula:
-        return Not(self.formula(readable.flipped, scope, depth, prefer=prefer))
+        return Not(self.formula(self._guarded(readable).flipped, scope, depth, prefer=prefer))
 
     def _exists(self, readable: Readable, scope: Scope, depth: int, _: Scope) -> Formula:
         variables = self.variables(1, 1)
@@ -154,7 +165,10 @@ class FormulaDrawer:
 
     def _forall(self, readable: Readable, scope: Scope, depth: int, _: Scope) -> Formula:
         variables = self.variables(1, 1)
-        return Forall(variables, self.formula(readable, (*scope, *variables), depth, prefer=variables))
+        return Forall(variables, self.formula(self._guarded(readable), (*scope, *variables), depth, prefer=variables))
+
+    def _guarded(self, readable: Readable) -> Readable:
+        return readable if self.features.universal_recursion else readable.either_way
 
     def literal(self, writable: Sequence[Predicate], scope: Scope, *, prefer: Scope = ()) -> Literal | None:
         """Return a fact to provide, or one to retract."""

@@ -171,10 +171,14 @@ class _ProblemDrawer:
         if not predicates:
             return None
         predicate = self.rng.choice(predicates)
-        args = []
+        args: list[str] = []
         for parameter in predicate.parameters:
             fitting = [term.name for term in scope if fits(term, parameter.types)]
-            args.append(self.rng.choice(fitting) if fitting and not self._chance(openness) else OPEN)
+            again = [name for name in fitting if name in args]
+            if not fitting or self._chance(openness):
+                args.append(OPEN)
+            else:
+                args.append(self.rng.choice(again if again and self._chance(0.3) else fitting))
         return Atom(predicate.name, tuple(args))
 
     def _axioms(self) -> tuple[Axiom, ...]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import random
 from itertools import islice
 
 import interpreter
+import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner.model import Metric
-from planner.testing import problems
+from planner.testing import Features, problems, random_problem
 from planner.testing.brute import reachable
+from planner.testing.random_formulas import FormulaDrawer, Readable
+from planner.validate import Simulation
 
 
-@settings(max_examples=80)
-@given(problems())
-def test_the_plan_checker_is_the_interpreter(problem):
-    for state in islice(reachable(problem), 8):
+def check_successors(problem, limit):
+    """Compare what can be done, and what it does, in the first `limit` reachable states."""
+    for state in islice(reachable(problem), limit):
         facts, ran = state.facts, frozenset(state.history)
         applicable = {(step.action, step.arguments): step for step in state.applicable()}
         for step in interpreter.steps(problem):
@@ -29,5 +33,44 @@ def test_the_plan_checker_is_the_interpreter(problem):
                 assert after.facts == expected, step
                 assert problem.metric is Metric.COST or found.cost == 1
         assert not applicable
-        true = interpreter.closure(problem, facts)
+
+
+def check_formulas(problem, rng):
+    """Compare the truth of random formulas along a random walk, whose indexes and derived facts are kept up to date."""
+    drawer = FormulaDrawer(rng, Features())
+    predicates = tuple(problem.domain.predicates.values())
+    readable = Readable(predicates, predicates)
+    state = Simulation(problem)
+    for _ in range(6):
+        true = interpreter.closure(problem, state.facts)
+        for _ in range(6):
+            formula = drawer.formula(readable, problem.all_objects, 3, prefer=problem.all_objects)
+            assert state.holds(formula) is interpreter.holds(problem, true, formula, {}), formula
         assert state.holds(problem.goal.hard) is interpreter.holds(problem, true, problem.goal.hard, {})
+        choices = list(state.applicable())
+        if not choices:
+            return
+        step = rng.choice(choices)
+        expected = interpreter.apply(problem, state.facts, frozenset(state.history), step)
+        state.apply(step)
+        assert state.facts == expected, step
+
+
+@settings(max_examples=30)
+@given(problems())
+def test_drawn_problems(problem):
+    check_successors(problem, 6)
+
+
+@settings(max_examples=30)
+@given(problems(), st.randoms(use_true_random=False))
+def test_drawn_formulas(problem, rng):
+    check_formulas(problem, rng)
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_seeded_problems(block):
+    for seed in range(15 * block, 15 * block + 15):
+        problem = random_problem(seed)
+        check_successors(problem, 5)
+        check_formulas(problem, random.Random(seed))

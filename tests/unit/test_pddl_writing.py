@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -302,11 +303,27 @@ class TestCosts:
     def test_decimals_become_integers_and_come_back(self) -> None:
         written = export(ONE)
         assert written.resolution == 10
-        assert "(increase (total-cost) 10)" in written.domain
-        assert "(= (distance hall lab) 25)" in written.problem
+        assert "(increase (total-cost) (cost-of-move ?x ?y))" in written.domain
+        assert "(= (cost-of-move hall lab) 35)" in written.problem
         plan = written.read_plan("(move r hall lab)")
         assert plan.cost == Decimal("3.5")
         assert plan.problem is ONE
+
+    def test_several_terms_become_one_where_all_have_a_value(self) -> None:
+        terms = (1, Atom("weight", ("?x",)), Atom("fee"), Atom("weight", ("?x",)), 2)
+        functions = {"weight": Function("weight", (X,)), "fee": Function("fee")}
+        domain = replace(one_action(Action("a", (X,), P, (Q,), cost=terms)), functions=functions)
+        values = {Atom("weight", ("o",)): 5, Atom("fee"): 7}
+        problem = Problem("p", domain, (Object("o"), Object("n")), values=values)
+        written = export(problem)
+        assert written.written.values[Atom("cost-of-a", ("o",))] == 20
+        assert Atom("cost-of-a", ("n",)) not in written.written.values
+        constants = replace(problem, domain=one_action(Action("a", (X,), P, (Q,), cost=(2, 3))))
+        assert "(increase (total-cost) 5)" in export(constants).domain
+
+    def test_a_cost_without_an_effect_is_written_inside_and(self) -> None:
+        text = export(Problem("p", one_action(Action("a", (X,), P, cost=(7,))), (Object("o"),))).domain
+        assert ":effect (and\n      (increase (total-cost) 7))" in text
 
     def test_a_cost_of_one_everywhere_is_the_length(self) -> None:
         problem = Problem("p", one_action(PLAIN), (Object("o"),), goal=Goal(Atom("q", ("o",))))

@@ -1,0 +1,44 @@
+"""Declared model → PDDL → model means the same: equal transition systems, step by step and cost by cost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from planner.pddl import export, parse_domain, parse_problem
+from planner.testing import Features, TooManyStates, problems, random_problem, transition_system
+
+MOST_STATES = 60
+
+
+def check_round_trip(problem):
+    """Compare a problem with what its PDDL says; return whether it was small enough to compare."""
+    try:
+        expected = transition_system(problem, MOST_STATES)
+    except TooManyStates:
+        return False
+    for level in (None, "adl"):
+        written = export(problem, level)
+        domain = parse_domain(written.domain)
+        read = parse_problem(written.problem, domain)
+
+        def label(step, written=written):
+            source = written.map_back(step)
+            assert step.cost == source.cost * written.resolution
+            return source
+
+        assert transition_system(read, MOST_STATES, label=label) == expected
+    return True
+
+
+@settings(max_examples=40)
+@given(problems())
+def test_drawn_problems(problem):
+    check_round_trip(problem)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_seeded_problems(block):
+    features = Features(decimals=block % 2 == 1)
+    checked = [check_round_trip(random_problem(seed, features)) for seed in range(20 * block, 20 * block + 20)]
+    assert checked.count(True) > 10
