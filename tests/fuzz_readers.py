@@ -74,11 +74,11 @@ DOMAIN = """(define (domain rooms) (:requirements :adl :action-costs) ; a small 
   (:derived (safe ?x - room) (exists (?b - (either box robot)) (or (clean ?b) (not (idle)))))
   (:action move :parameters (?r - robot ?x ?y - room)
     :precondition (and (at ?r ?x) (imply (idle) (forall (?z - room) (door ?x ?z))) (not (= ?x ?y)))
-    :effect (and (not (at ?r ?x)) (at ?r ?y) (when (safe ?y) (forall (?z - room) (not (clean ?z))))
+    :effect (and (not (at ?r ?x)) (at ?r ?y) (when (and) (idle)) (when (safe ?y) (forall (?z - room) (not (clean ?z))))
       (increase (total-cost) (+ (distance ?x ?y) 1 base)))))
 """
 PROBLEM = """(define (problem one) (:domain rooms) (:objects r2 - robot kitchen - room)
-  (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= (base) 0.5) (idle))
+  (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= base 0.5) (idle))
   (:goal (and (at r2 kitchen) (exists (?x) (clean ?x)))) (:metric minimize (total-cost)))
 """
 WORDS = """( ) (( )) () - ? ?x ?y x a1 = < * + and or not imply forall exists when either increase decrease assign

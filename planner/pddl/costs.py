@@ -74,9 +74,6 @@ def _with_sum(problem: Problem, action: Action) -> Problem:
         Atom(function, tuple([binding[name] for name in names])): cost
         for binding, cost in _sums(problem, terms, constant)
     }
-        Atom(function, tuple([binding[name] for name in names])): cost
-        for binding, cost in _sums(problem, terms, constant)
-    }
     functions = {**problem.domain.functions, function: Function(function, tuple(used))}
     problem = replace(problem, domain=replace(problem.domain, functions=functions), values={**problem.values, **values})
     return _with_cost(problem, action, Atom(function, names))
@@ -124,10 +121,7 @@ def _with_table(problem: Problem, action: Action, rows: dict[tuple[str, ...], Nu
         functions={**domain.functions, function: Function(function, action.parameters)},
     )
     initial = (*problem.initial, *(Atom(predicate, row) for row in rows))
-    values = {
-        Atom(function, tuple([binding[name] for name in names])): cost
-        for binding, cost in _sums(problem, terms, constant)
-    }**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
+    values = {**problem.values, **{Atom(function, row): cost for row, cost in rows.items()}}
     return replace(problem, domain=domain, initial=initial, values=values)
 
 
@@ -140,10 +134,7 @@ def in_integers(problem: Problem) -> tuple[Problem, int]:
         name: replace(action, cost=tuple([int(x * factor) if isinstance(x, int | Decimal) else x for x in action.cost]))
         for name, action in problem.domain.actions.items()
     }
-    values = {
-        Atom(function, tuple([binding[name] for name in names])): cost
-        for binding, cost in _sums(problem, terms, constant)
-    }atom: int(value * factor) for atom, value in problem.values.items()}
+    values = {atom: int(value * factor) for atom, value in problem.values.items()}
     return replace(problem, domain=replace(problem.domain, actions=actions), values=values), factor
 
 

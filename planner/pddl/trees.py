@@ -71,8 +71,6 @@ class Source:
         """Return which word of the text starts `wanted`, or its item `index`."""
         number = 0
         stack: list[tuple[Tree, Iterator[tuple[int, Any]]]] = [(self.expressions, enumerate(self.expressions))]
-        if index is None and wanted is self.expressions:
-            return 0
         while stack:
             tree, items = stack[-1]
             for position, item in items:
