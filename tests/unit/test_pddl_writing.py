@@ -318,7 +318,7 @@ class TestCosts:
         written = export(problem)
         assert written.written.values[Atom("cost-of-a", ("o",))] == 20
         assert Atom("cost-of-a", ("n",)) not in written.written.values
-        constants = replace(problem, domain=one_action(Action("a", (X,), P, (Q,), cost=(2, 3))))
+        constants = replace(problem, domain=one_action(Action("a", (X,), P, (Q,), cost=(2, 3))), values={})
         assert "(increase (total-cost) 5)" in export(constants).domain
 
     def test_a_cost_without_an_effect_is_written_inside_and(self) -> None:
