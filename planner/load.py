@@ -91,12 +91,15 @@ def _named(text: str, path: Path) -> Source:
 
 
 def _folder(folder: Path) -> Source:
+    """Return the Python package that `folder` is, if it gives problems, or else the files in it."""
     package = folder / "__init__.py"
     domain, files = folder_files(folder)
+    if package.is_file():
+        source = open_source(str(package))
+        if domain is None or source.problems():
+            return source
     if domain is not None:
         return FolderSource(folder, open_source(str(domain)), files)
-    if package.is_file():
-        return open_source(str(package))
     hint = "it needs a file domain.yaml, domain.json, domain.pddl or domain.py"
     raise InputError("the folder has no domain", Location(str(folder)), hint)
 

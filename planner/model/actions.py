@@ -28,7 +28,11 @@ class CostFunction:
     def value(self, arguments: tuple[str, ...]) -> Number:
         """Return the exact cost for `arguments`; raises `DeclarationError` where the function gives none."""
         try:
-            number = exact_number(self.function(*arguments), self.resolution)
+            result = self.function(*arguments)
+        except Exception as error:
+            raise self._error(arguments, f"it raises {type(error).__name__}: {error}") from error
+        try:
+            number = exact_number(result, self.resolution)
         except ValueError as error:
             raise self._error(arguments, str(error)) from None
         if number < 0:

@@ -350,6 +350,15 @@ def test_costs_that_python_computes_wrongly(result: object) -> None:
         term.value(())
 
 
+def test_a_cost_function_that_raises() -> None:
+    costs = {"a": 1}
+    term = Domain("roads", types=["town"]).action("go", {"x": "town"}, cost=lambda x: costs[x]).cost[0]
+    assert isinstance(term, CostFunction)
+    assert term.value(("a",)) == 1
+    with pytest.raises(DeclarationError, match=r"this cost function fails for \(b\): it raises KeyError: 'b'"):
+        term.value(("b",))
+
+
 def test_everything_else_about_an_action() -> None:
     domain = Domain("office", types=["doc", "ticket"])
     domain.action("open")

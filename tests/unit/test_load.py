@@ -291,3 +291,9 @@ def test_functions_named_like_their_modules_stay_functions() -> None:
 
     assert [each.__name__ for each in (planner.load, planner.solve, planner.validate)] == ["load", "solve", "validate"]
     assert all(callable(each) for each in (planner.load, planner.solve, planner.validate))
+
+
+@pytest.mark.parametrize(("text", "name"), [("", "one"), ("from planner import load\nproblems = {}\n", "one")])
+def test_a_folder_with_a_package_that_gives_no_problems(folder: Path, text: str, name: str) -> None:
+    (folder / "__init__.py").write_text(text, encoding="utf-8")
+    assert load(folder).name == name
