@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -82,10 +83,20 @@ def _with_sum(problem: Problem, action: Action) -> Problem:
 def _sums(problem: Problem, terms: list[Atom], constant: Number) -> list[tuple[dict[Term, Term], Number]]:
     """Return the sum of `terms` and `constant` for every binding of their variables that gives all of them a value."""
     sums: list[tuple[dict[Term, Term], Number]] = [({}, constant)]
+    known: set[Term] = set()
     for term in terms:
-        rows = [(atom.args, value) for atom, value in problem.values.items() if atom.predicate == term.predicate]
-        found = ((_bound(term, args, binding), cost + value) for binding, cost in sums for args, value in rows)
+        fixed = [place for place, arg in enumerate(term.args) if not is_variable(arg) or arg in known]
+        rows: dict[tuple[Term, ...], list[tuple[tuple[Term, ...], Number]]] = defaultdict(list)
+        for atom, value in problem.values.items():
+            if atom.predicate == term.predicate:
+                rows[tuple([atom.args[place] for place in fixed])].append((atom.args, value))
+        found = [
+            (_bound(term, args, binding), cost + value)
+            for binding, cost in sums
+            for args, value in rows.get(tuple([binding.get(term.args[x], term.args[x]) for x in fixed]), ())
+        ]
         sums = [(binding, cost) for binding, cost in found if binding is not None]
+        known.update(term.args)
     return sums
 
 
