@@ -27,18 +27,24 @@ def problems() -> Mapping[str, Problem]:
     )
 
 
-def one_page() -> Problem:
-    """Return the smallest real errand: read one page, and send what it says to one reader."""
+def one_page(*, responsible: bool = True) -> Problem:
+    """Return the smallest real errand: read one page, and send what it says to one reader.
+
+    Unless Ada is `responsible` for the memo, nobody may approve it, and it can never be sent.
+    """
     return Domain.of(domain()).problem(
         "one-page",
         objects={"heating": "Topic", "survey": "Source", "memo": "Report", "ada": "Person", "board": "Person"},
-        initial=["covers(survey, heating)", "uses(memo, survey)", "responsible(ada, memo)"],
+        initial=[
+            *["covers(survey, heating)", "uses(memo, survey)"],
+            *(["responsible(ada, memo)"] if responsible else []),
+        ],
         goal=["sent(memo, board)"],
     )
 
 
 def with_chart() -> Problem:
-    """Return an errand with two sources, one of them kept, and a chart, which has to be in before the report is read."""
+    """Return an errand with two sources, one of them kept, and a chart, which has to be in before proofreading."""
     return Domain.of(domain()).problem(
         "with-chart",
         objects={

@@ -1,52 +1,53 @@
-; A lift with a door: who is on the right floor gets on and off by himself when the door opens.
-; Shows conditional and universal effects, and derived predicates.
+; When a lift opens its doors, all those get out who want to be there, and all those get in whom it can bring to where
+; they want to be. It does not move while two people ride in it who quarrel. From any floor it may return to the lobby
+; without a halt, which is quicker than floor by floor.
 (define (domain elevator)
   (:requirements :adl :derived-predicates :action-costs)
-  (:types passenger floor - object)
+  (:types lift floor person)
   (:predicates
-    (next ?lower ?upper - floor)
-    (lift-at ?f - floor)
-    (open)
-    (waits ?p - passenger ?f - floor)
-    (wants ?p - passenger ?f - floor)
-    (aboard ?p - passenger)
-    (served ?p - passenger)
-    (afraid ?p - passenger)
-    (above ?upper ?lower - floor)
-    (crowded))
+    (at ?l - lift ?f - floor)
+    (next ?low ?high - floor)
+    (lobby ?f - floor)
+    (halts ?l - lift ?f - floor)        ; the lift has doors there
+    (waits ?p - person ?f - floor)
+    (wants ?p - person ?f - floor)
+    (rides ?p - person ?l - lift)
+    (arrived ?p - person)
+    (quarrel ?a ?b - person)
+    (above ?high ?low - floor)          ; derived
+    (tense ?l - lift))                  ; derived
   (:functions (total-cost) - number)
 
-  (:derived (above ?u ?l - floor)
-    (or (next ?l ?u)
-        (exists (?m - floor) (and (next ?l ?m) (above ?u ?m)))))
+  (:derived (above ?high ?low - floor)
+    (or (next ?low ?high)
+        (exists (?between - floor) (and (next ?low ?between) (above ?high ?between)))))
 
-  ; two aboard of whom one is afraid of company
-  (:derived (crowded)
-    (exists (?p ?q - passenger)
-      (and (not (= ?p ?q)) (aboard ?p) (aboard ?q) (afraid ?p))))
+  (:derived (tense ?l - lift)
+    (exists (?a ?b - person) (and (quarrel ?a ?b) (rides ?a ?l) (rides ?b ?l))))
 
-  (:action up
-    :parameters (?from ?to - floor)
-    :precondition (and (lift-at ?from) (above ?to ?from) (not (open)) (not (crowded)))
-    :effect (and (not (lift-at ?from)) (lift-at ?to) (increase (total-cost) 3)))
+  (:action go-up
+    :parameters (?l - lift ?from ?to - floor)
+    :precondition (and (at ?l ?from) (next ?from ?to) (not (tense ?l)))
+    :effect (and (at ?l ?to) (not (at ?l ?from)) (increase (total-cost) 2)))
 
-  (:action down
-    :parameters (?from ?to - floor)
-    :precondition (and (lift-at ?from) (above ?from ?to) (not (open)) (not (crowded)))
-    :effect (and (not (lift-at ?from)) (lift-at ?to) (increase (total-cost) 2)))
+  (:action go-down
+    :parameters (?l - lift ?from ?to - floor)
+    :precondition (and (at ?l ?from) (next ?to ?from) (not (tense ?l)))
+    :effect (and (at ?l ?to) (not (at ?l ?from)) (increase (total-cost) 2)))
 
-  (:action open-door
-    :parameters (?f - floor)
-    :precondition (and (lift-at ?f) (not (open)))
-    :effect (and (open)
-      (forall (?p - passenger)
-        (and (when (and (aboard ?p) (wants ?p ?f))
-                   (and (not (aboard ?p)) (served ?p)))
-             (when (waits ?p ?f)
-                   (and (not (waits ?p ?f)) (aboard ?p)))))
-      (increase (total-cost) 1)))
+  (:action return
+    :parameters (?l - lift ?from ?to - floor)
+    :precondition (and (at ?l ?from) (lobby ?to) (above ?from ?to) (not (tense ?l)))
+    :effect (and (at ?l ?to) (not (at ?l ?from)) (increase (total-cost) 3)))
 
-  (:action close-door
-    :parameters ()
-    :precondition (open)
-    :effect (and (not (open)) (increase (total-cost) 0))))
+  (:action open-doors
+    :parameters (?l - lift ?f - floor)
+    :precondition (and (at ?l ?f) (halts ?l ?f))
+    :effect (and
+      (forall (?p - person)
+        (when (and (rides ?p ?l) (wants ?p ?f))
+          (and (arrived ?p) (not (rides ?p ?l)))))
+      (forall (?p - person)
+        (when (and (waits ?p ?f) (exists (?g - floor) (and (wants ?p ?g) (halts ?l ?g))))
+          (and (rides ?p ?l) (not (waits ?p ?f)))))
+      (increase (total-cost) 1))))

@@ -8,7 +8,7 @@ those cost nothing. An optimal plan makes the fewest assumptions. (Göbelbecker,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,10 +19,13 @@ from planner.plan import Step
 
 PRICE: Final = 1000
 """What an assumption costs."""
-DEEPER: Final = 1
+UNNAMED: Final = 1
+"""What one costs more that nothing can provide, but that is not what the explanation of the goal leads to."""
+DEEPER: Final = 2
 """What one costs more that something could provide: so that of equally many, those at the root are chosen."""
-BESIDE: Final = 2
+BESIDE: Final = 3
 """What one costs more that holds beside what it could replace."""
+DEAREST: Final = PRICE + DEEPER + BESIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +55,20 @@ class Assumption:
 
 
 def assumptions(
-    literals: Iterable[Literal], roots: Iterable[Literal], items: Items, initial: tuple[Atom, ...]
+    literals: Iterable[Literal], prices: Mapping[Literal, int], items: Items, initial: tuple[Atom, ...]
 ) -> list[Assumption]:
-    """Return `literals` as assumptions, each with what it would replace in the initial state; `roots` cost least.
+    """Return `literals` as assumptions, each with what it would replace in the initial state.
+
+    Their `prices` are what they cost in the first place; those that have none cost `PRICE + DEEPER`.
 
     A fact that may replace others of another predicate, or stand beside them, gives two assumptions.
     """
-    wanted, cheap, holding = list(dict.fromkeys(literals)), set(roots), set(initial)
+    wanted, holding = list(dict.fromkeys(literals)), set(initial)
     positive = [literal for literal in wanted if isinstance(literal, Atom)]
     every, same = items.rivals(positive, initial), items.rivals(positive, initial, one_predicate=True)
     found = []
     for literal in wanted:
-        price = PRICE if literal in cheap else PRICE + DEEPER
+        price = prices.get(literal, PRICE + DEEPER)
         variants = [every[literal], same[literal]] if isinstance(literal, Atom) else [[], []]
         for rivals, extra in zip(variants, (0, BESIDE), strict=True):
             if not extra or rivals != variants[0]:
@@ -135,7 +140,7 @@ def changed(problem: Problem, made: Iterable[Assumption]) -> Problem:
 
 def fewest(cost: Number) -> int:
     """Return how many assumptions a plan makes at least that costs `cost` or more."""
-    return math.ceil(cost / (PRICE + DEEPER + BESIDE))
+    return math.ceil(cost / DEAREST)
 
 
 def _fresh(name: str, taken: Iterable[str]) -> str:

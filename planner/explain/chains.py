@@ -89,6 +89,7 @@ class _Walk:
     def _end(
         self, literal: Literal, cause: Cause, goal: str, path: list[tuple[Literal, str, Iterator[Literal]]]
     ) -> None:
+        self.shortfall.named.add(literal)
         needers = [label for _, label, _ in reversed(path)]
         if cause is not Cause.CIRCULAR:
             needers.append(goal)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from planner.budget import Budget, LimitReached
 from planner.errors import UnsupportedError
 from planner.explain.assumptions import (
+    PRICE,
+    UNNAMED,
     Assumption,
     assume_prefix,
     assumptions,
@@ -20,7 +22,8 @@ from planner.explain.assumptions import (
 from planner.explain.candidates import Candidates
 from planner.explain.items import Items
 from planner.explain.shortfall import Shortfall
-from planner.model import Literal, Problem
+from planner.explain.values import cost_values, priced
+from planner.model import Atom, Literal, Problem
 from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.validate import Simulation, validate
 
@@ -30,13 +33,15 @@ class Change:
     """A set of assumptions under which `plan` solves the problem; `problem` is the problem so changed.
 
     No set of fewer than `at_least` assumptions does. Where `uses_goal` is False, parts of the goal were no candidates;
-    where it is True, nothing else helps.
+    where it is True, nothing else helps. `unpriced` are static values that the plan's cost asks for and that the source
+    does not have, since they belong to what is assumed: they count as 0.
     """
 
     assumptions: tuple[Assumption, ...]
     at_least: int
     uses_goal: bool
     plan: Plan
+    unpriced: tuple[Atom, ...]
     problem: Problem = field(repr=False, compare=False)
 
     @property
@@ -52,6 +57,7 @@ class Change:
             "proved_smallest": self.proved_smallest,
             "uses_goal": self.uses_goal,
             "plan": self.plan.to_dict(),
+            "unpriced": list(map(str, self.unpriced)),
         }
 
 
@@ -138,7 +144,7 @@ class _Search:
         """Search with the candidates of `pool`, and write what is learnt into `finding`."""
         if not pool.literals and not pool.complete:
             return
-        made = assumptions(pool.literals, self._roots(), self._items, self._problem.initial)
+        made = assumptions(pool.literals, self._prices(), self._items, self._problem.initial)
         compiled = with_assumptions(self._plain, made)
         result = self._solve(compiled, last=pool.complete)
         if pool.uses_goal:
@@ -150,8 +156,10 @@ class _Search:
         finding.stopped_by = None if proved else result.stopped_by
         self._budget.check()
 
-    def _roots(self) -> list[Literal]:
-        return [literal for literal, need in self._shortfall.needs.items() if need.cause is not None]
+    def _prices(self) -> dict[Literal, int]:
+        """Return the prices of what nothing can provide; what the explanation names is the cheapest."""
+        roots = [literal for literal, need in self._shortfall.needs.items() if need.cause is not None]
+        return dict.fromkeys(roots, PRICE + UNNAMED) | dict.fromkeys(self._shortfall.named, PRICE)
 
     def _solve(self, compiled: Problem, *, last: bool) -> Result:
         from planner.solve import solve  # noqa: PLC0415 - `solve` loads all of search, which a plan's story never needs
@@ -177,15 +185,17 @@ class _Search:
 
     def _take(self, plan: Plan, made: list[Assumption], pool: Pool, finding: Finding) -> None:
         chosen, steps = split(plan.steps, assume_prefix(self._plain), made)
-        problem = changed(self._problem, chosen)
+        problem = priced(changed(self._problem, chosen))
         replayed = _replayed(problem, steps)
         if not chosen:
             finding.plan = replayed
             return
+        unpriced = tuple([value for value in cost_values(problem, steps) if value not in self._problem.values])
+        change = Change(tuple(chosen), finding.at_least, pool.uses_goal, replayed, unpriced, problem)
         best = finding.change
         if best is not None and len(best.assumptions) <= len(chosen):
-            chosen, replayed, problem = list(best.assumptions), best.plan, best.problem
-        finding.change = Change(tuple(chosen), finding.at_least, pool.uses_goal, replayed, problem)
+            change = replace(best, at_least=finding.at_least)
+        finding.change = change
 
 
 def _replayed(problem: Problem, steps: list[Step]) -> Plan:

@@ -69,6 +69,7 @@ class Diagnosis:
             return
         yield "It would have a plan if, from the start:"
         yield from (f"  {assumption}" for assumption in self.change.assumptions)
+        yield from (f"  ({value} is not known, and counts as 0)" for value in self.change.unpriced)
         yield f"{_how_small(self.change)}{'' if self.change.proved_smallest else limit}."
         yield (
             f"The plan would then be, at cost {self.change.plan.cost}:"

@@ -24,7 +24,8 @@ Value = tuple[int, int]
 """Missing capabilities, then links: what an explanation should have few of."""
 
 
-_END: Final[dict[Cause, Value]] = dict.fromkeys(Cause, (1, 1)) | {Cause.NOT_FOLLOWED: (LITERALS, 1)}
+GIVEN: Final = 2
+"""What the end of a fact counts for that no action ever touches: it is given, and rather the guard of a need."""
 
 
 @dataclass(slots=True)
@@ -38,11 +39,12 @@ class Need:
 
 @dataclass(slots=True)
 class Shortfall:
-    """The graph, grown from the literals that parts of the goal lack."""
+    """The graph, grown from the literals that parts of the goal lack; explanations lead to the literals `named`."""
 
     relaxed: Relaxed
     providers: Providers
     needs: dict[Literal, Need] = field(default_factory=dict)
+    named: set[Literal] = field(default_factory=set)
     _values: dict[Literal, Value] = field(default_factory=dict)
 
     def grow(self, roots: Iterable[Literal]) -> None:
@@ -74,9 +76,14 @@ class Shortfall:
         atom = atom_of(literal)
         return self.providers.changes(atom) or self.providers.changes(Not(atom))
 
+    def _end(self, literal: Literal, cause: Cause) -> Value:
+        if cause is Cause.NOT_FOLLOWED:
+            return LITERALS, 1
+        return (GIVEN if cause is Cause.LASTING and not self._is_changed(literal) else 1), 1
+
     def _evaluate(self) -> None:
         """Find the value of each literal, by passes until nothing gets better."""
-        values = {literal: _END[need.cause] for literal, need in self.needs.items() if need.cause is not None}
+        values = {literal: self._end(literal, need.cause) for literal, need in self.needs.items() if need.cause}
         better = True
         while better:
             better = False

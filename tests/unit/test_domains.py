@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from planner import load, solve
-from planner.check import check_problem
+from planner.budget import Budget
+from planner.check import check_domain, check_problem
 from planner.check.findings import Level
-from planner.loading.shipped import shipped_names
-from planner.plan import Status
-from planner.testing import check_cases
+from planner.explain import explain_plan, explain_unsolvable
+from planner.loading.shipped import GROUP, shipped_names
+from planner.plan import Plan
+from planner.testing import check_cases, steps_from
 from planner.validate import validate
 
-NAMES = ["assistant", "courier", "elevator", "runbook", "secretary", "stacking"]
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(path.name for path in (ROOT / "domains").iterdir() if (path / "__init__.py").exists())
 
 
 @pytest.fixture(params=NAMES)
@@ -23,15 +28,43 @@ def shipped(request):
     return import_module(f"domains.{request.param}")
 
 
-def test_all_are_found_by_name():
+def test_six_are_shipped_and_found_by_name():
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    assert declared == {name: f"domains.{name}" for name in NAMES}
+    assert len(NAMES) >= 6
     assert set(NAMES) <= set(shipped_names())
 
 
 def test_cases_are_as_their_authors_say(shipped):
-    cases = shipped.cases()
-    assert any(case.invalid for case in cases)
-    assert any(case.optimum is not None for case in cases)
-    check_cases(cases, partial(solve, mode="optimal", time_limit=None))
+    check_cases(shipped.cases(), partial(solve, mode="optimal", time_limit=None))
+
+
+def test_cases_have_plans_good_and_bad_for_the_first_problems(shipped):
+    known = {case.name: case for case in shipped.cases()}
+    for name in list(shipped.problems())[:2]:
+        assert known[name].problem == shipped.problems()[name]
+        assert known[name].valid
+        assert len(known[name].invalid) >= 2
+
+
+def test_plans_of_cases_are_explained(shipped):
+    for case in shipped.cases():
+        for text in case.valid:
+            plan = Plan(steps_from(text), case.problem)
+            explanation = explain_plan(case.problem, plan)
+            assert explanation.redundant == ()
+            assert all(step.chain for step in explanation.steps)
+
+
+def test_cases_without_a_plan_are_explained(shipped):
+    hopeless = [case.problem for case in shipped.cases() if case.optimum is None]
+    assert hopeless
+    for problem in hopeless:
+        diagnosis = explain_unsolvable(problem, Budget(30))
+        assert diagnosis.solvable is False
+        assert diagnosis.change is not None
+        assert diagnosis.change.proved_smallest
+        assert solve(diagnosis.change.problem, time_limit=None).has_plan
 
 
 def test_a_generator_gives_the_same_for_the_same_seed_only(shipped):
@@ -39,22 +72,37 @@ def test_a_generator_gives_the_same_for_the_same_seed_only(shipped):
     assert shipped.generate(1, 5) != shipped.generate(2, 5)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_what_is_generated_can_be_solved(shipped, seed):
-    problem = shipped.generate(seed, 2)
-    result = solve(problem, time_limit=None)
-    assert result.status is Status.OPTIMAL
-    assert validate(problem, result.plan).valid
+@pytest.mark.parametrize("size", range(1, 4))
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_generated_can_be_solved(shipped, seed, size):
+    problem = shipped.generate(seed, size)
+    assert validate(problem, solve(problem, mode="first", time_limit=None).expect_plan()).valid
 
 
 def test_problems_are_named_and_made_when_asked_for(shipped):
     problems = shipped.problems()
-    assert len(problems) >= 4
+    assert len(problems) >= 6
     first = next(iter(problems))
     assert load(shipped.__name__.removeprefix("domains.")) == problems[first]
+    assert load(shipped.__name__.removeprefix("domains."), first) == problems[first]
     assert problems[first] is problems[first]
 
 
+def test_problems_grow_and_can_all_be_made(shipped):
+    sizes = [len(problem.objects) for problem in shipped.problems().values()]
+    assert sizes[2:] == sorted(sizes[2:])
+    assert sizes[-1] > 5 * sizes[0]
+
+
 def test_no_domain_has_findings(shipped):
-    findings = [finding for finding in check_problem(shipped.generate(1, 6)) if finding.level is not Level.NOTE]
-    assert findings == []
+    findings = [*check_domain(shipped.domain())]
+    for problem in list(shipped.problems().values())[:5]:
+        findings += check_problem(problem, Budget(30))
+    assert [finding for finding in findings if finding.level is not Level.NOTE] == []
+
+
+@pytest.mark.parametrize("name", ["assistant", "runbook", "secretary"])
+def test_what_agents_read_is_there(name):
+    for action in import_module(f"domains.{name}").domain().actions.values():
+        assert action.description
+        assert action.similes

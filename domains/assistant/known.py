@@ -59,4 +59,10 @@ CASES = (
             (READING.replace("summarise(prices)", ""), "summarised(prices)"),
         ),
     ),
+    Case(
+        "nobody answers for the memo",
+        one_page(responsible=False),
+        None,
+        invalid=((ONE_PAGE, "responsible(ada, memo)"),),
+    ),
 )

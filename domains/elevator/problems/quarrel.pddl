@@ -1,0 +1,13 @@
+; Ada and Ben quarrel, and each waits where the lift comes by with the other; Cleo only wants one floor up.
+(define (problem quarrel)
+  (:domain elevator)
+  (:objects slow - lift ground first second third - floor ada ben cleo - person)
+  (:init (at slow ground) (lobby ground) (next ground first) (next first second) (next second third)
+         (halts slow ground) (halts slow first) (halts slow second) (halts slow third)
+         (waits ada ground) (wants ada third)
+         (waits ben first) (wants ben third)
+         (waits cleo second) (wants cleo third)
+         (quarrel ada ben)
+         (= (total-cost) 0))
+  (:goal (forall (?p - person) (arrived ?p)))
+  (:metric minimize (total-cost)))

@@ -1,0 +1,11 @@
+; One comes down while the other goes up; the lift starts in the lobby.
+(define (problem two-guests)
+  (:domain elevator)
+  (:objects slow - lift ground first second - floor ada ben - person)
+  (:init (at slow ground) (lobby ground) (next ground first) (next first second)
+         (halts slow ground) (halts slow first) (halts slow second)
+         (waits ada ground) (wants ada second)
+         (waits ben second) (wants ben ground)
+         (= (total-cost) 0))
+  (:goal (forall (?p - person) (arrived ?p)))
+  (:metric minimize (total-cost)))

@@ -1,0 +1,12 @@
+; Two boxes change their order; the third place is the only room for that, and the blue box is the heavier one.
+(define (problem swap)
+  (:domain stacking)
+  (:objects red blue - box left middle right - place)
+  (:init (on blue left) (on red blue)
+         (clear red) (clear middle) (clear right)
+         (bears left red) (bears middle red) (bears right red) (bears blue red)
+         (bears left blue) (bears middle blue) (bears right blue) (bears red blue)
+         (= (weight red) 1) (= (weight blue) 2)
+         (= (total-cost) 0))
+  (:goal (and (on red left) (on blue red)))
+  (:metric minimize (total-cost)))

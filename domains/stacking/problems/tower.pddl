@@ -1,0 +1,13 @@
+; A tower of three moves to the right; no box bears a larger one.
+(define (problem tower)
+  (:domain stacking)
+  (:objects large medium small - box left middle right - place)
+  (:init (on large left) (on medium large) (on small medium)
+         (clear small) (clear middle) (clear right)
+         (bears left large) (bears middle large) (bears right large)
+         (bears left medium) (bears middle medium) (bears right medium) (bears large medium)
+         (bears left small) (bears middle small) (bears right small) (bears large small) (bears medium small)
+         (= (weight large) 4) (= (weight medium) 2) (= (weight small) 1)
+         (= (total-cost) 0))
+  (:goal (and (on large right) (on medium large) (on small medium)))
+  (:metric minimize (total-cost)))

@@ -1,0 +1,38 @@
+"""Fast Downward on the shipped domains as they are exported: the same optima, and plans that hold in the source."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from downward import optimal_plans
+
+from planner.pddl import export
+from planner.validate import validate
+
+DOMAINS = Path(__file__).parents[2] / "domains"
+NAMES = sorted(path.name for path in DOMAINS.iterdir() if (path / "__init__.py").exists())
+
+
+def known_cases():
+    return [case for name in NAMES for case in import_module(f"domains.{name}").cases()]
+
+
+def test_fast_downward_finds_the_optima_of_all_cases(tmp_path):
+    cases = known_cases()
+    exports = [export(case.problem) for case in cases]
+    found = optimal_plans(tmp_path, [(each.domain, each.problem) for each in exports])
+    for case, written, text in zip(cases, exports, found, strict=True):
+        if text is None:
+            assert case.optimum is None, case.name
+        else:
+            plan = written.read_plan(text)
+            assert validate(case.problem, plan).valid, case.name
+            assert plan.cost == case.optimum, case.name
+
+
+@pytest.mark.parametrize("name", ["courier", "stacking"])
+def test_what_is_plain_strips_is_exported_so(name):
+    shipped = import_module(f"domains.{name}")
+    assert export(shipped.generate(1, 3)).level == "strips"
