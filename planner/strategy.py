@@ -14,7 +14,7 @@ from typing import Final
 
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.heuristics import Heuristic, Kind
+from planner.heuristics import Kind
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps
@@ -48,13 +48,6 @@ class Workplace:
     run: Run
     check: Callable[[], None]
 
-    def estimate(self, kind: Kind, *, counts_steps: bool = False) -> Heuristic:
-        """Return a heuristic for the task; where `counts_steps`, every action costs 1 more unless all cost the same."""
-        costs = self.space.costs
-        if counts_steps:
-            costs = [1] * len(costs) if len(set(costs)) <= 1 else [cost + 1 for cost in costs]
-        return kind.build(self.task, costs, self.check)
-
     def search(self, name: str, heuristic: str | None = None) -> Steps:
         """Run the search called `name` with a heuristic, its own by default.
 
@@ -63,7 +56,7 @@ class Workplace:
         algorithm, heuristic = SEARCHES[name], _heuristic_for(name, heuristic)
         kind = HEURISTICS[heuristic or "blind"]
         self.run.by = (name, heuristic)
-        estimate = self.estimate(kind, counts_steps=algorithm.counts_steps)
+        estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
         ending = yield from algorithm.search(self.space, estimate, self.run)
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import RelaxedTask, relax
+from planner.heuristics.relaxed import RelaxedTask, Start, relax
 from planner.task import INFINITY, State, Task
 
 Explore = Callable[[State], tuple[int, list[int]]]
@@ -18,16 +18,15 @@ def explorer(relaxed: RelaxedTask) -> Explore:  # noqa: C901 - one loop without 
     Facts are reached in the order of their values (Knuth, 1977). The achiever is -1 for facts that hold already; facts
     dearer than the goal may have none or not the best.
     """
-    counts = [len(facts) for facts in relaxed.preconditions]
+    start = Start(relaxed)
     size, goal, costs = relaxed.size, relaxed.goal, relaxed.costs
-    needed_by, effects, facts_in = relaxed.needed_by, relaxed.effects, relaxed.facts_in
+    needed_by, effects = relaxed.needed_by, relaxed.effects
 
     def explore(state: State) -> tuple[int, list[int]]:  # noqa: C901 - as above
-        missing, total, value, achiever = counts[:], costs[:], [INFINITY] * size, [-1] * size
-        facts = facts_in(state)
-        for fact in facts:
-            value[fact] = 0
-        reached, keys = {0: facts}, [0]
+        start.move_to(state)
+        missing, total, value, achiever = start.missing[:], costs[:], start.value[:], [-1] * size
+        reached = start.fire(value, achiever)
+        keys = sorted(reached)
         while keys:
             now = keys[0]
             for fact in reached[now]:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import relax
+from planner.heuristics.relaxed import Start, relax
 from planner.task import INFINITY, State, Task
 
 
 def build(task: Task, costs: list[int], check: Check) -> Heuristic:  # noqa: C901 - one loop without calls: this is where the time goes
     """Return the heuristic for `task`: facts are reached in the order of their values (Dijkstra, 1959)."""
     relaxed = relax(task, costs)
-    counts = [len(facts) for facts in relaxed.preconditions]
-    size, goal, cost = relaxed.size, relaxed.goal, relaxed.costs
-    needed_by, effects, facts_in = relaxed.needed_by, relaxed.effects, relaxed.facts_in
+    start = Start(relaxed)
+    goal, cost, needed_by, effects = relaxed.goal, relaxed.costs, relaxed.needed_by, relaxed.effects
 
     def estimate(state: State) -> int:  # noqa: C901 - as above
         check()
-        missing, value = counts[:], [INFINITY] * size
-        facts = facts_in(state)
-        for fact in facts:
-            value[fact] = 0
-        reached, keys = {0: facts}, [0]
+        start.move_to(state)
+        missing, value = start.missing[:], start.value[:]
+        reached = start.fire(value, [-1] * len(value))
+        keys = sorted(reached)
         while keys:
             now = keys[0]
             for fact in reached[now]:

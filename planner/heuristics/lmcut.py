@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import RelaxedTask, relax
+from planner.heuristics.relaxed import Start, relax
 from planner.task import INFINITY, State, Task
 
 
@@ -39,7 +39,7 @@ class LmCut:
 
     def __init__(self, task: Task, costs: list[int], check: Check) -> None:
         self.relaxed = relax(task, costs)
-        self.start = _Start(self.relaxed)
+        self.start = Start(self.relaxed)
         self.operators_of = self.relaxed.operators_of(len(costs))
         self.shared = any(len(operators) > 1 for operators in self.operators_of)
         self.check = check
@@ -92,53 +92,6 @@ class LmCut:
             relaxed.preconditions[:] = order
             values.append(_Evaluation(self, state, []).run(INFINITY))
         relaxed.preconditions[:] = orders[values.index(max(values))]
-
-
-class _Start:
-    """What an evaluation starts from: the facts of a state are looked into. It moves from state to state.
-
-    States that are evaluated one after the other are mostly alike, and much of the work is to count preconditions that
-    hold from the start: so only the differences are counted.
-    """
-
-    def __init__(self, relaxed: RelaxedTask) -> None:
-        self._needed_by, self._start = relaxed.needed_by, relaxed.start
-        self._state = 0
-        self.missing = [len(facts) for facts in relaxed.preconditions]
-        self.value = [INFINITY] * relaxed.size
-        self.looked = bytearray(relaxed.size)
-        self.supporter = [facts[0] for facts in relaxed.preconditions]
-        self.ready: set[int] = set()
-        """The operators of which no precondition is missing."""
-        self._add(self._start)
-
-    def move_to(self, state: State) -> None:
-        """Take the facts of `state` instead of those of the last one."""
-        changed = state ^ self._state
-        self._state = state
-        while changed:
-            lowest = changed & -changed
-            changed ^= lowest
-            if state & lowest:
-                self._add(lowest.bit_length() - 1)
-            else:
-                self._remove(lowest.bit_length() - 1)
-
-    def _add(self, fact: int) -> None:
-        self.value[fact], self.looked[fact] = 0, 1
-        missing, ready = self.missing, self.ready
-        for operator in self._needed_by[fact]:
-            missing[operator] -= 1
-            if not missing[operator]:
-                ready.add(operator)
-
-    def _remove(self, fact: int) -> None:
-        self.value[fact], self.looked[fact] = INFINITY, 0
-        missing, ready = self.missing, self.ready
-        for operator in self._needed_by[fact]:
-            if not missing[operator]:
-                ready.discard(operator)
-            missing[operator] += 1
 
 
 class _Evaluation:

@@ -8,11 +8,11 @@ always: deriving less never makes a relaxed plan impossible, so no estimate beco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.task import State, Task
+from planner.task import INFINITY, State, Task
 
 AXIOM: Final = -1
 """The "action" of relaxed operators that stand for axiom rules, and of the one that provides the goal."""
@@ -24,7 +24,7 @@ class RelaxedTask:
 
     Two facts are added to the task's `size - 2`: `start`, which always holds and is the precondition of operators that
     have no other, and `goal`, which the last operator (free, an `AXIOM`) provides from all goal facts. `needed_by` and
-    `added_by` lead from facts to operators. `facts_in` lists the facts of a state, and `start`.
+    `added_by` lead from facts to operators.
     """
 
     size: int
@@ -36,7 +36,6 @@ class RelaxedTask:
     actions: list[int]
     needed_by: list[list[int]]
     added_by: list[list[int]]
-    facts_in: Callable[[State], list[int]]
 
     def operators_of(self, actions: int) -> list[list[int]]:
         """Return the relaxed operators of each action, of which there are `actions`."""
@@ -45,6 +44,66 @@ class RelaxedTask:
             if action != AXIOM:
                 found[action].append(operator)
         return found
+
+
+class Start:
+    """What an exploration starts from: the facts of a state cost 0. It moves from state to state.
+
+    `missing` counts the preconditions of each operator that do not hold, and `ready` are the operators where none is
+    missing; `value` is 0 for facts that hold and `looked` says which do; `supporter` is some precondition. Much of the
+    work on a state is to count the preconditions that hold from the start, and states that are estimated one after the
+    other are mostly alike: so only differences are counted.
+    """
+
+    def __init__(self, relaxed: RelaxedTask) -> None:
+        self._needed_by, self._effects, self._costs = relaxed.needed_by, relaxed.effects, relaxed.costs
+        self._state = 0
+        self.missing = [len(facts) for facts in relaxed.preconditions]
+        self.value = [INFINITY] * relaxed.size
+        self.looked = bytearray(relaxed.size)
+        self.supporter = [facts[0] for facts in relaxed.preconditions]
+        self.ready: set[int] = set()
+        self._add(relaxed.start)
+
+    def move_to(self, state: State) -> None:
+        """Take the facts of `state` instead of those of the last one."""
+        changed = state ^ self._state
+        self._state = state
+        while changed:
+            lowest = changed & -changed
+            changed ^= lowest
+            if state & lowest:
+                self._add(lowest.bit_length() - 1)
+            else:
+                self._remove(lowest.bit_length() - 1)
+
+    def fire(self, value: list[int], achiever: list[int]) -> dict[int, list[int]]:
+        """Apply the ready operators to `value` and `achiever`, in place; return the facts achieved, by value."""
+        reached: dict[int, list[int]] = {}
+        for operator in self.ready:
+            cost = self._costs[operator]
+            for effect in self._effects[operator]:
+                if cost < value[effect]:
+                    value[effect] = cost
+                    achiever[effect] = operator
+                    reached.setdefault(cost, []).append(effect)
+        return reached
+
+    def _add(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = 0, 1
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            missing[operator] -= 1
+            if not missing[operator]:
+                ready.add(operator)
+
+    def _remove(self, fact: int) -> None:
+        self.value[fact], self.looked[fact] = INFINITY, 0
+        missing, ready = self.missing, self.ready
+        for operator in self._needed_by[fact]:
+            if not missing[operator]:
+                ready.discard(operator)
+            missing[operator] += 1
 
 
 def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
@@ -73,7 +132,6 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
         actions,
         _index(size, preconditions),
         _index(size, effects),
-        fact_lister(len(task.facts), start),
     )
 
 
@@ -96,25 +154,3 @@ def _index(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
         for fact in facts:
             index[fact].append(operator)
     return index
-
-
-def fact_lister(facts: int, start: int) -> Callable[[State], list[int]]:
-    """Return a function that lists the facts of a state below number `facts`, and `start`: a byte at a time."""
-    width = (facts + 7) // 8
-    whole = (1 << facts) - 1
-    table: dict[int, tuple[int, ...]] = {}
-
-    def facts_in(state: State) -> list[int]:
-        found = [start]
-        base = 0
-        for byte in (state & whole).to_bytes(width, "little"):
-            if byte:
-                key = base | byte
-                if key not in table:
-                    first = base >> 5
-                    table[key] = tuple([first + bit for bit in range(8) if byte >> bit & 1])
-                found += table[key]
-            base += 256
-        return found
-
-    return facts_in

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 from planner.search.astar import astar
@@ -14,27 +15,42 @@ from planner.search.uniform import uniform_cost
 from planner.search.weighted import weighted
 
 
+class Counts(Enum):
+    """What the estimates for a search count (Richter and Westphal, 2010)."""
+
+    COSTS = "what the actions cost"
+    STEPS = "1 for every action: what is near is found first"
+    BOTH = "1 more than every action costs: free actions do not keep the search busy"
+
+    def of(self, costs: list[int]) -> list[int]:
+        """Return the costs to estimate with; where all actions cost the same, only their number counts."""
+        if self is Counts.COSTS:
+            return costs
+        if self is Counts.STEPS or len(set(costs)) <= 1:
+            return [1] * len(costs)
+        return [cost + 1 for cost in costs]
+
+
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """A search, and what may be relied on.
 
     `heuristic` names the one it works best with; None where it uses none. `needs_admissible`: what it proves about
-    costs holds only with an admissible heuristic. `counts_steps`: its estimates count a step besides its cost, so that
-    free actions do not keep it busy.
+    costs holds only with an admissible heuristic. `counts` is what its estimates count.
     """
 
     search: Search
     heuristic: str | None = None
     needs_admissible: bool = False
-    counts_steps: bool = False
+    counts: Counts = Counts.COSTS
 
 
 REGISTRY: Final[dict[str, Algorithm]] = {
     "astar": Algorithm(astar, "lmcut", needs_admissible=True),
-    "greedy": Algorithm(greedy, "hff", counts_steps=True),
-    "weighted": Algorithm(weighted, "hff", counts_steps=True),
+    "greedy": Algorithm(greedy, "hff", counts=Counts.STEPS),
+    "weighted": Algorithm(weighted, "hff", counts=Counts.BOTH),
     "uniform": Algorithm(uniform_cost),
     "breadth": Algorithm(breadth_first),
 }
 
-__all__ = ["REGISTRY", "Algorithm", "Ending", "Run", "Search", "Space"]
+__all__ = ["REGISTRY", "Algorithm", "Counts", "Ending", "Run", "Search", "Space"]
