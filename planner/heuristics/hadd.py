@@ -22,7 +22,7 @@ def explorer(relaxed: RelaxedTask) -> Explore:  # noqa: C901 - one loop without 
     size, goal, costs = relaxed.size, relaxed.goal, relaxed.costs
     needed_by, effects = relaxed.needed_by, relaxed.effects
 
-    def explore(state: State) -> tuple[int, list[int]]:  # noqa: C901 - as above
+    def explore(state: State) -> tuple[int, list[int]]:
         start.move_to(state)
         missing, total, value, achiever = start.missing[:], costs[:], start.value[:], [-1] * size
         reached = start.fire(value, achiever)

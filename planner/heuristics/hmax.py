@@ -15,7 +15,7 @@ def build(task: Task, costs: list[int], check: Check) -> Heuristic:  # noqa: C90
     start = Start(relaxed)
     goal, cost, needed_by, effects = relaxed.goal, relaxed.costs, relaxed.needed_by, relaxed.effects
 
-    def estimate(state: State) -> int:  # noqa: C901 - as above
+    def estimate(state: State) -> int:
         check()
         start.move_to(state)
         missing, value = start.missing[:], start.value[:]
