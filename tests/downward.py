@@ -65,7 +65,7 @@ def translate(place):
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, it belongs in the log
             traceback.print_exc()
         finally:
             sys.stderr.flush()
