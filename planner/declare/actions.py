@@ -157,15 +157,12 @@ class ActionBuilder:
     def _variables(self, value: Mapping[str, Any] | Iterable[Variable], place: Place) -> tuple[Variable, ...]:
         if isinstance(value, tuple):
             value = {each.name: each.types for each in value}
-        found = []
-        for key, type_ in mapping(value, "variables", place).items():
-            name = key.removeprefix("?")
-            if not is_name(name):
-                raise place.within(key).error(f"{shown(name)} cannot name a variable")
-            if f"?{name}" in self._scope.variables:
-                raise place.within(key).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
-            found.append(Variable(f"?{name}", self._types.resolve(type_, place.within(key))))
-        return tuple(found)
+        found = self._types.variables(value, "variables", place)
+        for variable in found:
+            if variable.name in self._scope.variables:
+                name = variable.name[1:]
+                raise place.within(name).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
+        return found
 
     def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
         if type(value) is int and value >= 0 and resolution is None:

@@ -191,15 +191,9 @@ class Declarations:
         )
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:
-        """Return the parameters that a mapping (name → type) or a sequence of types gives."""
-        if isinstance(value, Mapping):
-            found = []
-            for key, type_ in value.items():
-                name = key.removeprefix("?")
-                if not is_name(name):
-                    raise place.within(key).error(f"{shown(name)} cannot name a parameter")
-                found.append(Variable(f"?{name}", self.types.resolve(type_, place.within(key))))
-            return tuple(found)
+        """Return the parameters that a mapping (name → type) or a list of types gives."""
+        if not isinstance(value, list):
+            return self.types.variables(value, "parameters", place)
         return default_parameters([self.types.resolve(each, place.within(at)) for at, each in enumerate(value)])
 
 

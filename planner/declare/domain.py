@@ -16,6 +16,7 @@ from planner.declare.problem import Facts, GoalLike, ProblemBuilder
 from planner.declare.refs import PredicateRef
 from planner.declare.signatures import default_parameters
 from planner.declare.syntax import NotationError, parse_atom
+from planner.declare.values import text, texts
 from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -42,8 +43,8 @@ class Domain:
         self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
         self._entities: dict[str, Entity] = {}
         self._model: DomainModel | None = None
-        pairs = types if isinstance(types, Mapping) else dict.fromkeys(types, "object")
-        self._declarations.types.declare({each: _parents(parents) for each, parents in pairs.items()}, place)
+        parents = types if isinstance(types, Mapping) else dict.fromkeys(texts(types, "types", place), "object")
+        self._declarations.types.declare({name: texts(each, "types", place) for name, each in parents.items()}, place)
         self._add_constants(constants, place)
 
     @classmethod
@@ -68,7 +69,8 @@ class Domain:
 
     def type(self, name: str, parent: str | Iterable[str] = "object") -> str:
         """Declare a type below `parent` (or several parents), and return its name."""
-        self._changed().types.declare({name: _parents(parent)}, caller())
+        place = caller()
+        self._changed().types.declare({text(name, "a type", place): texts(parent, "types", place)}, place)
         return name
 
     def constant(self, item: Entity | str, type_: TypeLike = "object") -> str:
@@ -210,30 +212,26 @@ class Domain:
             self._changed().constant(name, each.types, place.within("constants", name))
 
     def _signature(
-        self, text: str, types: tuple[TypeLike, ...], parameters: Mapping[str, TypeLike], place: Place
+        self, head: str, types: tuple[TypeLike, ...], parameters: Mapping[str, TypeLike], place: Place
     ) -> tuple[str, tuple[Variable, ...]]:
         if parameters:
-            if types or "(" in text:
-                raise place.error(f"{text}: parameters are given by keyword and otherwise too", "use one of the ways")
-            return text, self._declarations.variables(parameters, place)
-        if "(" not in text:
-            return text, default_parameters([self._declarations.types.resolve(each, place) for each in types])
-        atom = _atom(text, place)
+            if types or "(" in head:
+                raise place.error(f"{head}: parameters are given by keyword and otherwise too", "use one of the ways")
+            return head, self._declarations.variables(parameters, place)
+        if "(" not in text(head, "a name", place):
+            return head, default_parameters([self._declarations.types.resolve(each, place) for each in types])
+        atom = _atom(head, place)
         if len(atom.args) != len(types):
-            raise place.error(f"{text} names {len(atom.args)} parameters, but {len(types)} types are given")
+            raise place.error(f"{head} names {len(atom.args)} parameters, but {len(types)} types are given")
         pairs = [(each.removeprefix("?"), type_) for each, type_ in zip(atom.args, types, strict=True)]
         if len(dict(pairs)) < len(pairs):
-            raise place.error(f"{text} has two parameters of one name")
+            raise place.error(f"{head} has two parameters of one name")
         return atom.predicate, self._declarations.variables(dict(pairs), place)
 
 
-def _parents(value: str | Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _atom(text: str, place: Place) -> Atom:
+def _atom(head: str, place: Place) -> Atom:
     try:
-        return parse_atom(text)
+        return parse_atom(text(head, "what is declared", place))
     except NotationError as mistake:
         raise place.error(mistake.problem, mistake.hint) from None
 

@@ -16,6 +16,7 @@ from planner.declare.marks import Fixed, Source
 from planner.declare.places import Place
 from planner.declare.syntax import is_name, shown
 from planner.declare.types import Types
+from planner.declare.values import mapping
 from planner.errors import did_you_mean
 from planner.model import REQUIRED, ROOT_TYPE, DataParameter, Variable
 
@@ -36,12 +37,10 @@ def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place:
 
     A sequence of `Variable` and `DataParameter` is taken as well.
     """
-    if not isinstance(value, Iterable) or isinstance(value, str):
-        raise place.error(f"{value!r} are no parameters", "give a mapping: {'name': type}")
-    if not isinstance(value, Mapping):
+    if isinstance(value, list | tuple):
         value = {_own_name(item, place): item for item in value}
     reader = _Reader(types_)
-    for name, annotation in value.items():
+    for name, annotation in mapping(value, "parameters", place).items():
         reader.add(name.removeprefix("?"), annotation, inspect.Parameter.empty, place.within(name))
     return reader.result()
 

@@ -94,6 +94,8 @@ class ProblemBuilder:
     def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
         if isinstance(initial, str | Atom):
             initial = (initial,)
+        if not isinstance(initial, Iterable):
+            raise place.error(f"{initial!r} are no facts", "give a list of atoms")
         allowed, derived = self._allowed, self._derived
         found = []
         for index, item in enumerate(initial):
@@ -194,13 +196,12 @@ class ProblemBuilder:
         return SoftGoal(self._conditions.formula(condition, here), gain)
 
     def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
+        if not isinstance(values, Mapping):
+            raise place.error(f"values are a mapping from function terms to numbers, not {values!r}")
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
-            try:
-                term = parse_atom(key) if isinstance(key, str) else key
-            except NotationError as mistake:
-                raise here.error(mistake.problem, mistake.hint) from None
+            term = _function_term(key, here)
             function = self._domain.functions.get(term.predicate)
             if function is None:
                 near = did_you_mean(term.predicate, self._domain.functions)
@@ -224,6 +225,15 @@ class ProblemBuilder:
         return found
 
 
+def _function_term(key: Any, place: Place) -> Atom:
+    if not isinstance(key, str | Atom):
+        raise place.error(f"{key!r} is no function term", "write name(object, …)")
+    try:
+        return parse_atom(key) if isinstance(key, str) else key
+    except NotationError as mistake:
+        raise place.error(mistake.problem, mistake.hint) from None
+
+
 def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return the hard goal and the soft ones, as (condition, utility)."""
     if isinstance(value, Goal):
@@ -234,7 +244,10 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
         if key not in ("hard", "soft"):
             raise place.error(f"a goal has no part {key!r}", did_you_mean(str(key), ("hard", "soft")))
     soft = value.get("soft") or {}
-    return value.get("hard"), list(soft.items() if isinstance(soft, Mapping) else soft)
+    pairs = list(soft.items()) if isinstance(soft, Mapping) else soft
+    if not isinstance(pairs, list) or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
+        raise place.error(f"soft goals are a mapping from conditions to utilities, not {soft!r}")
+    return value.get("hard"), pairs
 
 
 def _plain(fact: Atom) -> Atom:
@@ -248,6 +261,6 @@ def _metric(value: Metric | str, place: Place) -> Metric:
     if isinstance(value, Metric):
         return value
     known = {each.name.lower(): each for each in Metric}
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise place.error(f"unknown metric {value!r}", did_you_mean(str(value), known) or "it is 'cost' or 'length'")
     return known[value]

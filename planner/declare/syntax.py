@@ -35,14 +35,14 @@ KEYWORDS: Final = frozenset({"and", "or", "not", "imply", "forall", "exists", "<
 """Words of PDDL expressions, in any case: nothing else has such a name, or the two could not be told apart."""
 
 
-def is_name(text: str) -> bool:
+def is_name(text: object) -> bool:
     """Return whether `text` may name something."""
-    return text not in ("_", "-") and _WHOLE_NAME.match(text) is not None
+    return isinstance(text, str) and text not in ("_", "-") and _WHOLE_NAME.match(text) is not None
 
 
-def is_atom_name(text: str) -> bool:
+def is_atom_name(text: object) -> bool:
     """Return whether `text` may name a predicate, function or action: what stands before parentheses."""
-    return is_name(text) and text.lower() not in KEYWORDS
+    return is_name(text) and str(text).lower() not in KEYWORDS
 
 
 def parse_atom(text: str) -> Atom:
@@ -73,9 +73,11 @@ def parse_literal(text: str) -> Atom | Equals | Not:
     return Not(part) if negated else part
 
 
-def shown(text: str) -> str:
-    """Return `text` in quotes, shortened for a message."""
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+def shown(text: object) -> str:
+    """Return `text` in quotes, or what else it is, shortened for a message."""
+    what = text if isinstance(text, str) else repr(text)
+    cut = what if len(what) <= _SHOWN else what[: _SHOWN - 1] + "…"
+    return repr(cut) if isinstance(text, str) else cut
 
 
 _MIXED: Final = r"\)\s*(and|or|&&?|\|\|?|,|->|implies)\s|^\S+\s+(and|or|&&?|\|\|?)\s"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Final
+from typing import Any, Final
 
 from planner.declare.entity import Entity, parent_classes
 from planner.declare.marks import TypeLike
 from planner.declare.places import Place
 from planner.declare.syntax import is_name, shown
+from planner.declare.values import mapping
 from planner.errors import InputError, did_you_mean
-from planner.model import ROOT_TYPE, TypeHierarchy
+from planner.model import ROOT_TYPE, TypeHierarchy, Variable
 
 DEEPEST: Final = 200
 
@@ -104,6 +105,16 @@ class Types:
             if found:
                 return found
         raise place.error(f"{value!r} is no planning type", "give the name of a type, or a class derived from Entity")
+
+    def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
+        """Return typed variables from a mapping: name, with or without `?`, → type."""
+        found = []
+        for key, type_ in mapping(value, what, place).items():
+            name = key.removeprefix("?")
+            if not is_name(name):
+                raise place.within(key).error(f"{shown(name)} cannot name a parameter")
+            found.append(Variable(f"?{name}", self.resolve(type_, place.within(key))))
+        return tuple(found)
 
     def unknown(self, name: str, place: Place) -> InputError:
         """Return the error for a type that is not declared."""
