@@ -135,13 +135,13 @@ class Vocabulary:
 
     def _other_term(self, tree: Tree, term: Tree | str, scope: Scope) -> str:
         """Return `term`, which is no variable in scope and no known object, where all names are taken, or raise."""
-        index = next(place for place, item in enumerate(tree) if item is term and place)
-        if isinstance(term, list):
-            hint = "an argument is a variable or the name of an object"
-            raise self.source.error(f"found {quote(term)} as an argument of {quote(tree[0])}", tree, index, hint)
-        if self.unresolved:
+        if self.unresolved and isinstance(term, str):
             return term
-        raise self._unknown_term(tree, index, term, scope)
+        index = next(place for place, item in enumerate(tree) if item is term and place)
+        if isinstance(term, str):
+            raise self._unknown_term(tree, index, term, scope)
+        hint = "an argument is a variable or the name of an object"
+        raise self.source.error(f"found {quote(term)} as an argument of {quote(tree[0])}", tree, index, hint)
 
     def _unknown_term(self, tree: Tree, index: int, term: str, scope: Scope) -> PddlError:
         if term[0] == "?":
