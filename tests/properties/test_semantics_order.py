@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from random_plans import random_plan
 
-from planner.model import Goal, Not
-from planner.model.formulas import conjunction
+from planner.model import Not
 from planner.order import causal_links, partial_order, purposes
 from planner.order.accesses import accesses
 from planner.order.partial import overlap
-from planner.plan import Plan
-from planner.testing import random_problem
-from planner.testing.random_formulas import instances
 from planner.validate import Simulation, validate
-
-
-def random_plan(rng):
-    """Return a random valid plan: a random walk, with a goal that holds where it ends."""
-    problem = random_problem(rng)
-    state, steps = Simulation(problem), []
-    for _ in range(rng.randint(2, 9)):
-        choices = [step for step in state.applicable() if changes(state, step)]
-        if not choices:
-            break
-        steps.append(rng.choice(choices))
-        state.apply(steps[-1])
-    atoms = instances(problem.domain.predicates.values(), problem.all_objects)
-    literals = [atom if state.holds(atom) else Not(atom) for atom in rng.sample(atoms, min(len(atoms), 3))]
-    return Plan(tuple(steps), replace(problem, goal=Goal(conjunction(literals))))
-
-
-def changes(state, step):
-    found = state.changes(step)
-    return found.added or found.removed or found.modified
 
 
 def linearisation(graph, rng):
