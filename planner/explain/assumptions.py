@@ -1,8 +1,9 @@
 """Planning with assumptions at a price: a problem in which facts may be assumed before the first step.
 
 Each candidate becomes an action that costs `PRICE` and can only be used before the first step of the source problem;
-those cost nothing. An optimal plan makes the fewest assumptions. (Göbelbecker, Keller, Eyerich, Brenner and Nebel 2010,
-"Coming up with good excuses", compile such changes of the initial state in this way.)
+each of those costs 1, so little that a plan of at most `STEPS` steps that costs the least makes the fewest assumptions.
+(Göbelbecker, Keller, Eyerich, Brenner and Nebel 2010, "Coming up with good excuses", compile such changes of the
+initial state in this way.)
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from planner.explain.providers import atom_of
 from planner.model import Action, Atom, Literal, Metric, Not, Number, Predicate, Problem
 from planner.plan import Step
 
-PRICE: Final = 1000
+PRICE: Final = 10**9
 """What an assumption costs."""
-UNNAMED: Final = 1
+STEPS: Final = 10**8
+"""More steps than any plan has that is of use."""
+UNNAMED: Final = 10**5
 """What one costs more that nothing can provide, but that is not what the explanation of the goal leads to."""
-DEEPER: Final = 2
+DEEPER: Final = 2 * UNNAMED
 """What one costs more that something could provide: so that of equally many, those at the root are chosen."""
-BESIDE: Final = 3
+BESIDE: Final = 3 * UNNAMED
 """What one costs more that holds beside what it could replace."""
 DEAREST: Final = PRICE + DEEPER + BESIDE
 
@@ -83,7 +86,7 @@ def with_assumptions(plain: Problem, candidates: Sequence[Assumption]) -> Proble
     phase = Atom(_fresh("assuming", domain.predicates))
     prefix = assume_prefix(plain)
     real = {
-        name: replace(action, provides=(*action.provides, Not(phase)), cost=(0,))
+        name: replace(action, provides=(*action.provides, Not(phase)), cost=(1,))
         for name, action in domain.actions.items()
     }
     extra = {
@@ -139,8 +142,8 @@ def changed(problem: Problem, made: Iterable[Assumption]) -> Problem:
 
 
 def fewest(cost: Number) -> int:
-    """Return how many assumptions a plan makes at least that costs `cost` or more."""
-    return math.ceil(cost / DEAREST)
+    """Return how many assumptions a plan of at most `STEPS` steps makes at least, if it costs `cost` or more."""
+    return max(0, math.ceil((cost - STEPS) / DEAREST))
 
 
 def _fresh(name: str, taken: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from planner.normalise.conditions import negation_normal
 
 NEARBY: Final = 150
 """How many literals the search from the goal backwards collects."""
-COMPLETE: Final = 400
+COMPLETE: Final = 1000
 """Up to how many literals all that can matter are candidates."""
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from planner.budget import Budget, LimitReached
 from planner.explain.chains import unreachable_goals
-from planner.explain.change import Change, Finding, smallest_change
+from planner.explain.change import Change
 from planner.explain.relaxed import Relaxed
+from planner.explain.smallest import Finding, smallest_change
 from planner.explain.unreachable import Missing, Unreachable
 from planner.model import Problem
 from planner.normalise import normalise

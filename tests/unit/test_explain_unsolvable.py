@@ -11,6 +11,7 @@ import pytest
 from planner.budget import Budget
 from planner.declare import Domain, When
 from planner.explain import Cause, Diagnosis, explain_unsolvable
+from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
 from planner.model import Problem
 from planner.plan import StoppedBy
 from planner.solve import solve
@@ -299,6 +300,35 @@ def test_a_used_up_budget_is_reported_and_not_raised() -> None:
     assert diagnosis.stopped_by is StoppedBy.TIME
     assert diagnosis.solvable is None
     assert "no plan is known" in diagnosis.describe()
+
+
+def test_bounds_on_costs_are_bounds_on_assumptions() -> None:
+    assert [fewest(cost) for cost in (0, 1, STEPS, PRICE, DEAREST, PRICE + STEPS, 2 * PRICE, 3 * DEAREST)] == [
+        *(0, 0, 0, 1, 1, 1, 2, 3)
+    ]
+
+
+def test_a_search_without_an_end_claims_nothing() -> None:
+    numbers = range(9)
+    domain = Domain("vault", types=["key", "door"])
+    domain.action(
+        "unlock",
+        {"key": "key", "door": "door"},
+        requires=["have(key)", "shut(door)"],
+        provides=["open(door)", "not shut(door)", "not have(key)"],
+    )
+    domain.action("lock", {"door": "door"}, requires=["open(door)"], provides=["shut(door)", "not open(door)"])
+    domain.action("enter", requires=["(forall (?d - door) (open ?d))"], provides=["inside"])
+    problem = domain.problem(
+        objects={f"key{n}": "key" for n in numbers} | {f"door{n}": "door" for n in numbers},
+        initial=["have(key0)", "have(key1)", *[f"shut(door{n})" for n in numbers]],
+        goal=["inside"],
+    )
+    diagnosis = explained(problem, seconds=3)
+    assert diagnosis.solvable is not True
+    if diagnosis.change is not None:
+        assert validate(diagnosis.change.problem, diagnosis.change.plan).valid
+        assert diagnosis.change.at_least <= 7 <= len(diagnosis.change.assumptions)
 
 
 def test_the_data_are_ready_for_json() -> None:
