@@ -29,6 +29,8 @@ class CostFunction:
         """Return the exact cost for `arguments`; raises `DeclarationError` where the function gives none."""
         try:
             result = self.function(*arguments)
+        except MemoryError:
+            raise
         except Exception as error:
             raise self._error(arguments, f"it raises {type(error).__name__}: {error}") from error
         try:
