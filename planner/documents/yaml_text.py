@@ -51,7 +51,7 @@ def _events(text: str, source: str) -> Iterator[Any]:
 
     try:
         yield from YAML(typ="safe", pure=True).parse(text)
-    except DocumentError:
+    except (DocumentError, MemoryError):
         raise
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
