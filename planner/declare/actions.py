@@ -89,7 +89,7 @@ class ActionBuilder:
         if creates:
             self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
         outside = self._conditions(self._scope)
-        inside = self._conditions(self._scope.with_created())
+        inside = self._conditions(self._scope.with_created()) if creates else outside
         requires = outside.formula(fields.get("requires"), place.within("requires"))
         resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
         duration = fields.get("duration")

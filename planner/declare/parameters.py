@@ -8,6 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from planner.declare.datatypes import data_type
@@ -80,7 +81,7 @@ class _Reader:
         if name in self._planning or name in self._data:
             raise place.error(f"two parameters are named {name!r}")
         if type(annotation) is str and annotation in self._types:
-            self._planning[name] = Variable(f"?{name}", (annotation,))
+            self._planning[name] = _variable(name, annotation)
         elif isinstance(annotation, Variable):
             types_ = self._types.resolve(annotation.types, place)
             self._planning[name] = Variable(f"?{name}", types_)
@@ -105,6 +106,12 @@ class _Reader:
 
     def result(self) -> Parameters:
         return Parameters(tuple(self._planning.values()), tuple(self._data.values()), self._sources)
+
+
+@lru_cache(maxsize=16384)
+def _variable(name: str, type_: str) -> Variable:
+    """Return a variable; domains of many actions have few different ones."""
+    return Variable(f"?{name}", (type_,))
 
 
 def planning_types(annotation: Any, types_: Types, place: Place) -> tuple[str, ...] | None:

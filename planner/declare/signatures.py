@@ -58,7 +58,11 @@ class Signatures:
             name = use.atom.predicate
             if name not in self._arities:
                 self._arities[name] = (len(use.atom.args), use.place)
-            self._uses.setdefault(name, {}).setdefault(use.types, use)
+            known = self._uses.get(name)
+            if known is None:
+                self._uses[name] = {use.types: use}
+            elif use.types not in known:
+                known[use.types] = use
 
     def complete(self, types: Types) -> dict[str, tuple[Variable, ...]]:
         """Return the parameters of all: the declared ones, checked against their uses, then the inferred ones."""

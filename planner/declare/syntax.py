@@ -42,7 +42,12 @@ def is_name(text: object) -> bool:
 
 def is_atom_name(text: object) -> bool:
     """Return whether `text` may name a predicate, function or action: what stands before parentheses."""
-    return is_name(text) and str(text).lower() not in KEYWORDS
+    return isinstance(text, str) and _is_atom_name(text)
+
+
+@lru_cache(maxsize=16384)
+def _is_atom_name(text: str) -> bool:
+    return is_name(text) and text.lower() not in KEYWORDS
 
 
 def parse_atom(text: str) -> Atom:

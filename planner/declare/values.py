@@ -39,9 +39,13 @@ def text(value: Any, what: str, place: Place) -> str:
 
 def mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
     """Return `value`, which has to map texts."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+    if not isinstance(value, Mapping) or not all(map(_is_text, value)):
         raise place.error(f"{what} is a mapping from names, not {value!r}")
     return value
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def several(value: Any, what: str, place: Place) -> Iterable[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -282,6 +283,15 @@ def test_everything_public_is_there() -> None:
     assert set(planner.__all__) <= set(dir(planner))
     with pytest.raises(AttributeError, match="module 'planner' has no attribute 'nothing'"):
         _ = planner.nothing
+
+
+def test_declaring_loads_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom planner import Domain\nd = Domain('d', types=['t'])\nd.action('a', {'x': 't'}, requires='p(x)')\n"
+        "d.problem(goal='p(o)', objects={'o': 't'})\n"
+        "print(*{'pydantic', 'ruamel', 'numpy', 'networkx', 'numba'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
 
 
 def test_functions_named_like_their_modules_stay_functions() -> None:
