@@ -287,8 +287,8 @@ def test_everything_public_is_there() -> None:
 
 def test_declaring_loads_nothing_heavy() -> None:
     script = (
-        "import sys\nfrom planner import Domain\nd = Domain('d', types=['t'])\nd.action('a', {'x': 't'}, requires='p(x)')\n"
-        "d.problem(goal='p(o)', objects={'o': 't'})\n"
+        "import sys\nfrom planner import Domain\nd = Domain('d', types=['t'])\n"
+        "d.action('a', {'x': 't'}, requires='p(x)')\nd.problem(goal='p(o)', objects={'o': 't'})\n"
         "print(*{'pydantic', 'ruamel', 'numpy', 'networkx', 'numba'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "\n"
