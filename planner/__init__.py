@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from planner.explain import Diagnosis, PlanExplanation, explain_plan, explain_unsolvable
-    from planner.load import load, load_domain
+    from planner.load import LazyProblems, load, load_domain
     from planner.model import (
         OPEN,
         TRUE,
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         SoftGoal,
         Variable,
     )
+    from planner.order import CausalLink, causal_links, partial_order
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.solve import improve, solve
     from planner.validate import Verdict, simulate, validate
@@ -64,6 +65,7 @@ __all__ = [
     "And",
     "Atom",
     "Budget",
+    "CausalLink",
     "DataParameter",
     "DeclarationError",
     "Diagnosis",
@@ -83,6 +85,7 @@ __all__ = [
     "Goal",
     "Imply",
     "InputError",
+    "LazyProblems",
     "Location",
     "Metric",
     "NoPlan",
@@ -107,6 +110,7 @@ __all__ = [
     "Variable",
     "Verdict",
     "When",
+    "causal_links",
     "check_domain",
     "check_problem",
     "explain_plan",
@@ -115,6 +119,7 @@ __all__ = [
     "json_schema",
     "load",
     "load_domain",
+    "partial_order",
     "read_documents",
     "resolve_action",
     "simulate",
@@ -132,9 +137,10 @@ _MODULES = {
     "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan PddlError "
     "PlanError UnsupportedError",
     "explain": "Diagnosis PlanExplanation explain_plan explain_unsolvable",
-    "load": "load load_domain",
+    "load": "LazyProblems load load_domain",
     "model": "OPEN TRUE Action And Atom DataParameter DomainModel Equals Exists Forall Formula Goal Imply Metric Not "
     "Object Or Problem SoftGoal Variable",
+    "order": "CausalLink causal_links partial_order",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
     "solve": "improve solve",
     "validate": "Verdict simulate validate",

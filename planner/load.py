@@ -19,8 +19,10 @@ from planner.loading.files import (
     hddl,
     read_problem_file,
 )
-from planner.loading.source import Source
+from planner.loading.source import LazyProblems, Source
 from planner.model import DomainModel, Problem
+
+__all__ = ["LazyProblems", "load", "load_domain", "open_source"]
 
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
