@@ -16,7 +16,7 @@ from planner.testing.brute import (
 from planner.testing.builder import PlanBuilder, plan, steps_from
 from planner.testing.cases import Case, check_cases
 from planner.testing.random_formulas import Features
-from planner.testing.random_problems import ALL, STRIPS, problems, random_problem
+from planner.testing.random_problems import ALL, STRIPS, problems, random_problem, random_task
 
 __all__ = [
     "ALL",
@@ -32,6 +32,7 @@ __all__ = [
     "plan",
     "problems",
     "random_problem",
+    "random_task",
     "steps_from",
     "transition_system",
 ]

@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from planner.budget import Budget
 from planner.model import (
     OPEN,
     TRUE,
@@ -41,6 +42,8 @@ from planner.validate import Simulation
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
+    from planner.task import Task
+
 OBJECT_TYPES: Final = (("thing",), ("box",), ("box",), ("cart",), ("cart",), ("hybrid",), ("box", "cart"))
 ALL: Final = Features()
 STRIPS: Final = Features(
@@ -63,6 +66,13 @@ STRIPS: Final = Features(
 def random_problem(seed: int | random.Random, features: Features = ALL) -> Problem:
     """Return a random problem; the same seed and features give the same problem."""
     return _ProblemDrawer(random.Random(seed) if isinstance(seed, int) else seed, features).problem()  # noqa: S311 - tests
+
+
+def random_task(seed: int | random.Random, features: Features = ALL) -> Task:
+    """Return a random problem, ground."""
+    from planner.grounding import ground  # noqa: PLC0415 - the only use of grounding here
+
+    return ground(random_problem(seed, features), Budget())
 
 
 def problems(features: Features = ALL) -> SearchStrategy[Problem]:

@@ -199,6 +199,55 @@ def test_quantified_conditions_are_linked_to_what_the_plan_changes():
     assert links(found) == {(1, 3, "done(a)"), (3, 4, "shipped")}
 
 
+def test_what_a_step_gives_back_at_once_is_no_threat():
+    found = planned(
+        "use refresh",
+        action("use", ["p"], ["done"]),
+        action("refresh", provides=["not p", "p"]),
+        initial=["p"],
+        goal=["done"],
+    )
+    assert edges(found) == set()
+
+
+def test_a_quantified_condition_is_protected():
+    found = planned(
+        "ship spoil",
+        action("ship", Forall((X,), atom_from("done(?x)")), ["shipped"]),
+        action("spoil", provides=["not done(b)"]),
+        initial=["done(a)", "done(b)", "done(c)"],
+        goal=["shipped"],
+    )
+    assert links(found) == {(0, 1, "done(b)"), (1, 3, "shipped")}
+    assert edges(found) == {(1, 2, "threat")}
+
+
+def test_quantifiers_inside_quantifiers():
+    found = planned(
+        "hire ship",
+        action("hire", provides=["knows(c, a)"]),
+        action("ship", Forall((X,), Exists((Y,), atom_from("knows(?x, ?y)"))), ["shipped"]),
+        initial=["knows(a, b)", "knows(b, b)"],
+        goal=["shipped"],
+    )
+    assert links(found) == {(1, 2, "knows(c, a)"), (2, 3, "shipped")}
+
+
+def test_no_proof_goes_in_a_circle():
+    found = planned(
+        "begin go",
+        action("begin", provides=["start(a)"]),
+        action("go", ["reached(b)", "reached(a)"], ["there"]),
+        initial=["edge(a, b)", "edge(b, a)"],
+        goal=["there"],
+        axioms=(
+            Axiom("reached", (Y,), Exists((X,), And(atoms("reached(?x)", "edge(?x, ?y)")))),
+            Axiom("reached", (Y,), atom_from("start(?y)")),
+        ),
+    )
+    assert links(found) == {(1, 2, "start(a)"), (0, 2, "edge(a, b)"), (2, 3, "there")}
+
+
 def test_conditions_of_effects_are_read_whether_they_hold_or_not():
     found = planned(
         "flip alarm",

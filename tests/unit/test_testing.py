@@ -19,6 +19,7 @@ from planner.testing import (
     check_cases,
     plan,
     random_problem,
+    random_task,
     steps_from,
     transition_system,
 )
@@ -165,6 +166,12 @@ def test_cases_with_an_answer(answer, complaint):
 def test_random_problems_are_the_same_for_the_same_seed():
     assert random_problem(3) == random_problem(3)
     assert random_problem(3) != random_problem(4)
+
+
+def test_random_tasks_are_random_problems_ground():
+    tasks = [random_task(seed) for seed in range(10)]
+    assert any(task.has_axioms for task in tasks)
+    assert any(task.actions for task in tasks)
 
 
 def test_random_problems_contain_what_they_promise():
