@@ -119,6 +119,8 @@ def _how_small(change: Change) -> str:
     apart = " apart from the goal itself" if not change.uses_goal else ""
     if change.proved_smallest:
         return f"No smaller change does{apart}" if size > 1 else f"One fact is enough{apart}"
+    if not change.at_least:
+        return f"Whether fewer would do{apart}, or none at all, is not known"
     return f"At least {change.at_least} would be needed{apart}; {size} is the best found"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -329,6 +329,22 @@ def test_a_search_without_an_end_claims_nothing() -> None:
     if diagnosis.change is not None:
         assert validate(diagnosis.change.problem, diagnosis.change.plan).valid
         assert diagnosis.change.at_least <= 7 <= len(diagnosis.change.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("at_least", "solvable", "words"),
+    [
+        (0, None, "Whether fewer would do apart from the goal itself, or none at all, is not known"),
+        (1, False, "At least 1 would be needed apart from the goal itself; 2 is the best found (the time limit ended"),
+        (2, False, "No smaller change does apart from the goal itself.\n"),
+    ],
+)
+def test_what_is_not_proved_is_not_said(at_least: int, solvable: bool | None, words: str) -> None:
+    change = explained(CASES["two goals, two gaps"].make()).change
+    assert change is not None
+    less = replace(change, at_least=at_least)
+    assert less.proved_smallest is (at_least == 2)
+    assert words in Diagnosis("errand", solvable, (), less, None, StoppedBy.TIME).describe()
 
 
 def test_the_data_are_ready_for_json() -> None:
