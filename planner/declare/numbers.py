@@ -47,7 +47,7 @@ def decimal(value: Any, what: str, place: Place) -> Decimal:
 
 def risk(value: Any, place: Place) -> Decimal:
     """Return a probability below 1."""
-    if value == 0 and type(value) is int:
+    if type(value) is int and value == 0:
         return _NEVER
     found = decimal(value, "the risk", place)
     if found >= 1:

@@ -22,6 +22,7 @@ from planner.model import (
     Function,
     Goal,
     Metric,
+    Not,
     Number,
     Object,
     Predicate,
@@ -42,9 +43,11 @@ class ProblemBuilder:
         self._domain = domain
         self._place = place
         self._hierarchy = TypeHierarchy(domain.types)
-        self._objects = {**{each.name: each for each in domain.constants}, **objects}
+        constants = {each.name: each for each in domain.constants}
         for name, each in objects.items():
-            self._check_object(name, each)
+            if name in constants:
+                self._check_constant(constants[name], each)
+        self._objects = {**constants, **objects}
         self._given = tuple(objects.values())
         self._derived = domain.derived
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
@@ -52,13 +55,11 @@ class ProblemBuilder:
         self._scope = Scope("the problem", {}, self._objects)
         self._conditions = Conditions(self._scope, domain.types)
 
-    def _check_object(self, name: str, item: Object) -> None:
-        known = self._domain.constants
-        constant = next((each for each in known if each.name == name), item) if known else item
+    def _check_constant(self, constant: Object, item: Object) -> None:
         if constant.types != item.types:
             given, known_as = either(item.types), either(constant.types)
-            raise self._place.within("objects", name).error(
-                f"object {name!r} is {given}, but the domain has it as a constant of type {known_as}"
+            raise self._place.within("objects", item.name).error(
+                f"object {item.name!r} is {given}, but the domain has it as a constant of type {known_as}"
             )
 
     def build(
@@ -106,9 +107,7 @@ class ProblemBuilder:
                 fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
             except (NotationError, KeyError, AttributeError, TypeError):
                 fits = False
-            if not fits or fact.predicate in derived:
-                raise self._fact_error(item, place.within(index))
-            found.append(_plain(fact))
+            found.append(_plain(fact) if fits and fact.predicate not in derived else self._fact(item, place, index))
         return tuple(found)
 
     def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
@@ -124,31 +123,18 @@ class ProblemBuilder:
             self._members[types] = frozenset(name for name, each in self._objects.items() if is_a(each.types, types))
         return self._members[types]
 
-    def _fact_error(self, item: Any, place: Place) -> InputError:
-        """Return what is wrong with a fact that was found wrong on the fast path."""
-        if isinstance(item, str) and item.lstrip().startswith("not "):
-            return place.error(f"{shown(item)} is stated as a fact", "leave it out: what is not stated is false")
-        try:
-            literal = self._conditions.formula((item,), place)
-        except InputError as error:
-            return error
-        if not isinstance(literal, Atom):
-            return place.error(f"a fact is an atom, not {literal}")
-        return self._misfit(literal, [self._objects[arg].types for arg in literal.args], place, facts=True)
-
-    def _misfit(self, atom: Atom, types: list[tuple[str, ...] | None], place: Place, *, facts: bool) -> InputError:
-        """Return the error for an atom with known arguments that does not fit the domain's predicates."""
-        name = atom.predicate
-        predicate = self._domain.predicates.get(name)
-        if predicate is None:
-            near = did_you_mean(name, self._domain.predicates)
-            return place.error(
-                f"{atom}: domain {self._domain.name!r} has no predicate {name!r}", near or "declare or use it there"
-            )
-        mismatch = self._mismatch(atom, types, predicate, "predicate", place)
-        if mismatch is None and facts and name in self._derived:
-            return place.error(f"{atom} is derived and cannot be stated", "state what it is derived from")
-        return mismatch or place.error(f"{atom} does not fit predicate {name!r}")
+    def _fact(self, item: Any, places: Place, index: int) -> Atom:
+        """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
+        place = places.within(index)
+        formula = self._conditions.formula((item,), place)
+        if isinstance(formula, Not):
+            raise place.error(f"'{formula}' is stated as a fact", "leave it out: what is not stated is false")
+        if not isinstance(formula, Atom):
+            raise place.error(f"a fact is an atom, not '{formula}'")
+        self._check_use(self._scope.uses[-1])
+        if formula.predicate in self._derived:
+            raise place.error(f"{formula} is derived and cannot be stated", "state what it is derived from")
+        return formula
 
     def _mismatch(
         self, atom: Atom, types: list[tuple[str, ...] | None], declared: Predicate | Function, kind: str, place: Place
@@ -176,9 +162,14 @@ class ProblemBuilder:
             self._check_use(use)
 
     def _check_use(self, use: Use) -> None:
-        predicate = self._domain.predicates.get(use.atom.predicate)
-        if predicate is None or self._mismatch(use.atom, list(use.types), predicate, "predicate", use.place):
-            raise self._misfit(use.atom, list(use.types), use.place, facts=False)
+        name = use.atom.predicate
+        predicate = self._domain.predicates.get(name)
+        if predicate is None:
+            near = did_you_mean(name, self._domain.predicates) or "declare or use it there"
+            raise use.place.error(f"{use.atom}: domain {self._domain.name!r} has no predicate {name!r}", near)
+        mismatch = self._mismatch(use.atom, list(use.types), predicate, "predicate", use.place)
+        if mismatch:
+            raise mismatch
 
     def _goal(self, value: GoalLike, place: Place) -> Goal:
         hard, wishes = _goal_parts(value, place)

@@ -60,11 +60,9 @@ def _keys(schema: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
 
     found: Any = schema
     for step in steps:
-        models = [found] if isinstance(found, type) and issubclass(found, Model) else []
-        for model in models:
-            fields = {field.alias or name: field for name, field in model.model_fields.items()}
-            if step in fields:
-                found = _inner_model(fields[str(step)], Model) or found
+        fields = {field.alias or name: field for name, field in found.model_fields.items()}
+        if step in fields:
+            found = _inner_model(fields[str(step)], Model) or found
     return [field.alias or name for name, field in found.model_fields.items()]
 
 

@@ -455,6 +455,11 @@ def test_problems() -> None:
     assert problem.domain.types["Office"] == ("Room",)  # a class that no action names
 
 
+def test_facts_may_be_written_as_in_pddl() -> None:
+    problem = office().problem(objects=[R2, HALL], initial=["(at r2 hall)", "at(r2,hall)"])
+    assert problem.initial == (Atom("at", ("r2", "hall")), Atom("at", ("r2", "hall")))
+
+
 def test_objects_by_name() -> None:
     problem = office().problem(objects={"r2": Robot, "hall": "Room", "lab": ["Room"]})
     assert [str(each) for each in problem.objects] == ["r2", "hall", "lab"]
