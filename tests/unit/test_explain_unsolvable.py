@@ -339,7 +339,7 @@ def test_a_search_without_an_end_claims_nothing() -> None:
         (2, False, "No smaller change does apart from the goal itself.\n"),
     ],
 )
-def test_what_is_not_proved_is_not_said(at_least: int, solvable: bool | None, words: str) -> None:
+def test_what_is_not_proved_is_not_said(at_least, solvable, words) -> None:
     change = explained(CASES["two goals, two gaps"].make()).change
     assert change is not None
     less = replace(change, at_least=at_least)
