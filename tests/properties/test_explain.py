@@ -28,7 +28,7 @@ def has_plan(problem: Problem) -> bool:
     try:
         return brute_force(problem, STATES) is not None
     except TooManyStates:
-        assume(False)  # noqa: FBT003 - Hypothesis takes it so
+        assume(False)
         raise
 
 

@@ -27,7 +27,7 @@ def test_the_optimum_is_that_of_brute_force(seed):
     try:
         optimum = brute_force(problem, max_states=400)
     except TooManyStates:
-        assume(False)  # noqa: FBT003 - the name of the argument is Hypothesis's own
+        assume(False)
     for options in CONFIGURATIONS:
         result = solve(problem, **options, time_limit=None)
         assert result.status is (Status.UNSOLVABLE if optimum is None else Status.OPTIMAL), options
@@ -42,7 +42,7 @@ def test_first_plans_are_valid_and_bounds_hold(options, seed):
     try:
         optimum = brute_force(problem, max_states=400)
     except TooManyStates:
-        assume(False)  # noqa: FBT003 - as above
+        assume(False)
     result = solve(problem, **options, time_limit=None)
     assert result.has_plan == (optimum is not None)
     if result.plan is not None:

@@ -88,5 +88,5 @@ def test_writing_all_replaces_the_file(path: Path) -> None:
         ({"round": 1}, False),
     ],
 )
-def test_what_makes_another_run_unnecessary(change: dict[str, object], same: bool) -> None:  # noqa: FBT001 - a table
+def test_what_makes_another_run_unnecessary(change: dict[str, object], same: bool) -> None:
     assert (replace(RECORD, **change).key == RECORD.key) is same  # type: ignore[arg-type]

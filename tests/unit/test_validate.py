@@ -279,7 +279,7 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize(("condition", "expected"), CONDITIONS, ids=[str(row[0]) for row in CONDITIONS])
-def test_conditions(condition: Formula, expected: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_conditions(condition: Formula, expected: bool) -> None:
     problem = problem_of(initial=EDGES, types={"nothing": (), "small": (), "big": ()})
     assert Simulation(problem).holds(condition) is expected
     assert Simulation(problem).holds(Not(condition)) is not expected
