@@ -1,8 +1,7 @@
-"""Grounding by itself: `python -m benchmarks.ground_ours DOMAIN PROBLEM [GIB]` prints sizes and seconds as JSON."""
+"""Grounding by itself: `python -m benchmarks.ground_ours DOMAIN PROBLEM [GIB]` prints sizes and seconds as a dict."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -27,7 +26,7 @@ def main() -> None:
     except UnsupportedError as error:
         answer |= {"outcome": "unsupported", "detail": str(error)}
     answer["seconds"] = time.process_time() - started
-    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.write(f"{answer!r}\n")
 
 
 def ground_sizes(domain: Path, problem: Path, memory_limit: float | None) -> dict[str, int]:

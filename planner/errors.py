@@ -15,7 +15,6 @@ Limits (time, memory, cancellation) are not errors: they end in a `Result`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -99,6 +98,8 @@ class EngineError(ForethoughtError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return "did you mean 'x'?" for the known name nearest to `name`, or None when none is near."""
+    import difflib  # noqa: PLC0415 - only a misspelt name needs it
+
     folded = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return f"did you mean '{folded[near[0]]}'?" if near else None

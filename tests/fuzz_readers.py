@@ -33,8 +33,9 @@ from planner.budget import resident_bytes
 from planner.documents import read_documents, write_json, write_yaml
 from planner.errors import ForethoughtError
 from planner.model import Problem
-from planner.pddl import parse_condition, parse_domain, parse_problem, read, read_plan, write_plan
+from planner.pddl import parse_condition, parse_domain, parse_problem, read
 from planner.pddl.expressions import condition
+from planner.pddl.plans import read_plan, write_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "ipc-classical"

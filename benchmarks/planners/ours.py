@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Mapping
@@ -95,8 +96,9 @@ class OursGround:
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
         """Return the sizes that were printed."""
-        result = _json(run.stdout)
-        if result is None:
+        try:
+            result = ast.literal_eval(run.stdout)  # not JSON: importing that would be a tenth of a small task's time
+        except (ValueError, SyntaxError):
             return failed(run)
         return Answer(
             Outcome(result["outcome"]),

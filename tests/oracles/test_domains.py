@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from downward import optimal_plans
 
-from planner.pddl import export
+from planner.pddl.export import export
 from planner.validate import validate
 
 DOMAINS = Path(__file__).parents[2] / "domains"

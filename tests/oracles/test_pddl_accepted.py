@@ -31,7 +31,7 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import Export, Level, export
+from planner.pddl.export import Export, Level, export
 from planner.validate import validate
 
 

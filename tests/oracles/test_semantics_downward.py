@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 from downward import optimal_plans
 
-from planner.pddl import export
+from planner.pddl.export import export
 from planner.plan import Status
 from planner.solve import solve
 from planner.testing import Features, TooManyStates, brute_force, random_problem

@@ -10,7 +10,7 @@ import pytest
 
 from planner.errors import UnsupportedError
 from planner.model import Metric
-from planner.pddl import export
+from planner.pddl.export import export
 from planner.testing import Features, TooManyStates, brute_force, random_problem
 from planner.validate import validate
 

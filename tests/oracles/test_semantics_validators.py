@@ -15,7 +15,7 @@ from downward import binaries
 from random_plans import random_plan, spoiled
 
 from benchmarks.validators import fast_downward, unified_planning
-from planner.pddl import export
+from planner.pddl.export import export
 from planner.testing import Features
 from planner.validate import validate
 

@@ -35,9 +35,10 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import parse_domain, parse_problem, read, write_domain, write_problem
+from planner.pddl import parse_domain, parse_problem, read
 from planner.pddl.text import read_text
 from planner.pddl.trees import _COMMENT, _WORD, _split
+from planner.pddl.writer import write_domain, write_problem
 
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc-classical"
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.errors import PlanError
 from planner.model import Action, Atom, DomainModel, Function, Metric, Object, Problem, Variable
-from planner.pddl import read_plan, write_plan
+from planner.pddl.plans import read_plan, write_plan
 from planner.pddl.text import read_text
 from planner.plan import Plan, Step
 

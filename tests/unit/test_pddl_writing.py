@@ -33,8 +33,10 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.pddl import export, parse_domain, parse_problem, write_domain, write_problem
+from planner.pddl import parse_domain, parse_problem
+from planner.pddl.export import export
 from planner.pddl.names import legal
+from planner.pddl.writer import write_domain, write_problem
 from planner.plan import Step
 
 X, Y = Variable("?x"), Variable("?y")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from planner.budget import Budget
 from planner.engines.jobs import Answer, Outcome
 from planner.model import Problem
-from planner.pddl import export
+from planner.pddl.export import export
 from planner.plan import Step
 
 TAKE_AXIOMS: Final = frozenset({"fast-downward", "symk", "symk-opt"})
