@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import random
 import signal
 import subprocess
@@ -31,8 +32,9 @@ if __name__ == "__main__":
 
 from planner.budget import resident_bytes
 from planner.documents import read_documents, write_json, write_yaml
+from planner.documents.yaml_text import parse_yaml
 from planner.errors import ForethoughtError
-from planner.model import Problem
+from planner.model import DomainModel, Problem
 from planner.pddl import parse_condition, parse_domain, parse_problem, read
 from planner.pddl.expressions import condition
 from planner.pddl.plans import read_plan, write_plan
@@ -81,6 +83,60 @@ DOMAIN = """(define (domain rooms) (:requirements :adl :action-costs) ; a small 
 PROBLEM = """(define (problem one) (:domain rooms) (:objects r2 - robot kitchen - room)
   (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= base 0.5) (idle))
   (:goal (and (at r2 kitchen) (exists (?x) (clean ?x)))) (:metric minimize (total-cost)))
+"""
+DOCUMENTS = """domain: errands
+resolution: 0.5
+types: {robot: thing, thing: object, place: [], file: []}
+constants: {hall: place}
+predicates:
+  at: [thing, place]
+  clean: {parameters: {where: place}, stale_with: ["at(_, where)"], tags: trusted, description: swept}
+  idle:
+functions: {distance: {parameters: [place, place]}, base: []}
+actions:
+  go: &go
+    parameters: {who: robot, to: place, note: {type: str, default: "?", description: a word}}
+    requires: ["not clean(to)", "(exists (?p - place) (at ?who ?p))"]
+    provides: at(who, to)
+    modifies: at(who, _)
+    cost: [1, "distance(hall, to)", base]
+    when: {requires: idle, provides: clean(p), variables: {p: place}}
+    similes: [walk, travel]
+  count:
+    requires: idle
+    parameters:
+      n: {type: int, default: 3}
+      many: {type: "list[float]", default: [1.5, 2]}
+      table: {type: "dict[str, float]", default: {a: 2.5}}
+      price: {type: decimal, default: 1.25}
+      flag: {type: bool, default: true}
+      text: {type: str, from: {fact: idle, path: a.b}, fixed: true}
+    outcomes: [{probability: 0.5, provides: idle, name: well}, {probability: 0.5}]
+    duration: 2
+    risk: 0.1
+    creates: {f: file}
+    after: [go]
+    examples: [count them]
+derived:
+  - {head: tidy(p), parameters: {p: place}, condition: ["clean(p)", idle]}
+---
+problem: first
+domain: errands
+objects: {r2: robot, kitchen: place, desk: place}
+initial: ["at(r2, hall)", idle]
+goal: {hard: [tidy(hall), "(exists (?p - place) (clean ?p))"], soft: {clean(kitchen): 2}}
+values: {"distance(hall, kitchen)": !!int 3, base: !!float 0.5}
+unknown: clean(desk)
+---
+problem: second
+goal: &g [idle]
+initial: *g
+resolution: 0x10
+...
+"""
+ODD_YAML = """!!int_!!int five_!!float .inf_!!float 1_!!bool true_!!bool 1_!!null ~_!!str 5_! 5_!odd 5_!odd [a]_!!map {}
+_!!seq []_-.inf_.nan_.INF_0o17_0x1F_1e9_~_null_True_*go_*g_*nothing_? [a]_? *g_? {a: b}_&b [1, 2]_'a'_"\\u263a"_"\\q"_|
+_>_<<: *go_{a: 1, a: 2}_problem: third_domain: errands_domian: x_- a_&c [&d [1, 1], *d, *d]_%YAML 1.2_--- !odd
 """
 WORDS = """( ) (( )) () - ? ?x ?y x a1 = < * + and or not imply forall exists when either increase decrease assign
 object number :action :parameters :precondition :effect :vars :derived :types :constants :predicates :functions
@@ -140,6 +196,7 @@ def readers(folders: int | None = None) -> list[Reader]:
     plans = [(_plan(problem, random.Random(number)), problem) for number, problem in enumerate(known)]
     written = [(path.read_text("utf-8"), None) for path in sorted(ROOT.glob("domains/**/*.y*ml"))]
     small = [problem for problem in known if len(problem.initial) < 20]
+    documents, as_json = (DOCUMENTS, known[0].domain), (json.dumps(parse_yaml(DOCUMENTS, "seed"), default=float), None)
     problems = [(text, problem.domain) for (_, text), problem in zip(pairs, known, strict=True)]
     return [
         Reader("pddl-domain", lambda text, _: parse_domain(text), [(domain, None) for domain, _ in pairs]),
@@ -147,13 +204,21 @@ def readers(folders: int | None = None) -> list[Reader]:
         Reader("pddl-file", _through_files, pairs[:20]),
         Reader("condition", lambda text, _: parse_condition(text), [(goal, None) for goal in goals]),
         Reader("plan", lambda text, problem: write_plan(read_plan(text, problem)), plans),
-        Reader("yaml", _document, [*written, *((write_yaml(problem), None) for problem in small)], 1),
-        Reader("json", _document, [(write_json(problem), None) for problem in small]),
+        Reader("yaml", _document, [documents, *written, *((write_yaml(problem), None) for problem in small)], 4),
+        Reader("json", _document, [as_json, *((write_json(problem), None) for problem in small)]),
     ]
 
 
-def _document(text: str, _: object) -> object:
-    return read_documents(text + "\n")
+def _document(text: str, domain: DomainModel | None) -> object:
+    """Read documents from `text`, or as often from a file; now and then for a domain that is given."""
+    draw = random.Random(text.encode("utf-8", "surrogatepass"))
+    given = draw.choice([None, None, domain])
+    if draw.random() < 0.5:
+        return read_documents(text + "\n", domain=given)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / draw.choice(["errands.yaml", "errands.json"])
+        path.write_bytes(text.encode(draw.choice(["utf-8", "utf-8-sig", "utf-16", "latin-1"]), "ignore"))
+        return read_documents(path, domain=given)
 
 
 def _through_files(text: str, problem: str) -> object:
@@ -249,6 +314,14 @@ def _number(text: str, _: str, draw: random.Random) -> str:
     return f"{text[:start]} {number} {text[end:]}"
 
 
+def _yaml(text: str, _: str, draw: random.Random) -> str:
+    """Replace what is behind a colon, or insert, something that YAML alone knows."""
+    word = draw.choice(ODD_YAML.replace("\n", "").split("_"))
+    start = text.find(": ", draw.randrange(len(text) + 1)) + 2
+    end = min((text.find(sign, start) for sign in ",}]\n" if text.find(sign, start) >= 0), default=start)
+    return text[:start] + word + text[draw.choice([start, end]) :] if start >= 2 else f"{text}{word}\n"
+
+
 def _rename(text: str, _: str, draw: random.Random) -> str:
     """Replace a word by another one of the same text."""
     (one, end_one), (two, end_two) = _word(text, draw), _word(text, draw)
@@ -297,7 +370,20 @@ def _type_chain(text: str, _: str, draw: random.Random) -> str:
 
 
 STRUCTURAL = [_rename, _rename, _part, _part, _copy, _typed, _type_chain]
-MUTATIONS = [_delete, _duplicate, _swap, _insert, _insert, _noise, _truncate, _splice, _nest, _number, *STRUCTURAL]
+MUTATIONS = [
+    _delete,
+    _duplicate,
+    _swap,
+    _insert,
+    _insert,
+    _noise,
+    _truncate,
+    _splice,
+    _nest,
+    _number,
+    _yaml,
+    *STRUCTURAL,
+]
 
 
 class _TooSlowError(BaseException):

@@ -241,7 +241,6 @@ def test_mistakes_on_the_command_line(arguments: tuple[str, ...], message: str, 
 
 
 def test_ours_solves_a_task(task: BenchmarkTask) -> None:
-    pytest.importorskip("planner.solve", reason="the search is not there yet")
     found = carry_out(Attempt(task, planner_of("ours-optimal")), Settings(Limits(20, 2)))
     assert (found.outcome, found.cost, found.lower_bound) == (Outcome.OPTIMAL, 2, 2), found
     assert found.checks == {"forethought": "valid"}
