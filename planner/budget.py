@@ -21,8 +21,11 @@ MEMORY_CHECK_SECONDS: Final = 0.05
 """How often the process's memory is looked up; reading it costs some microseconds."""
 
 
-class LimitReached(Exception):  # noqa: N818 - control flow between a stage and `solve`, never an error of the user
-    """A limit ended the work; `stopped_by` says which."""
+class LimitReached(BaseException):
+    """A limit ended the work; `stopped_by` says which.
+
+    As `KeyboardInterrupt`, it may be raised anywhere by a signal, and `except Exception` lets it pass.
+    """
 
     def __init__(self, stopped_by: StoppedBy) -> None:
         super().__init__(stopped_by)

@@ -1,6 +1,32 @@
 """The `forethought` command: messages to people on stderr, results on stdout, exit codes as in `Exit`."""
 
-from planner.cli.outcome import Exit
-from planner.cli.root import main
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from planner.cli.exits import Exit
 
 __all__ = ["Exit", "main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command that `arguments` (those of the process) name, and exit with a code of `Exit`."""
+    started = time.monotonic()
+    if arguments is None:
+        arguments = sys.argv[1:]
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _leave)
+    from planner.cli.root import run  # noqa: PLC0415 - a signal may come while it is loaded
+
+    run(arguments, started)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End the process without a word: before the command has begun and after it has ended, nothing is to be saved."""
+    os._exit(Exit.INTERRUPTED)

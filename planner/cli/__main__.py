@@ -1,5 +1,5 @@
 """`python -m planner.cli` is `forethought`."""
 
-from planner.cli.root import main
+from planner.cli import main
 
 main()

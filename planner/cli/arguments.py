@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, TypeVar
 
 import typer
 
 from planner.cli.limits import gibibytes, seconds
 
+Word = TypeVar("Word", bound=StrEnum)
+
+
+def one_of(*words: Word) -> Callable[[str], Word]:
+    """Return a parser of options that take one of `words` or, unsaid, another of their kind."""
+
+    def parse(text: str) -> Word:
+        try:
+            return type(words[0])(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(words)}") from None
+
+    return parse
+
+
 Domain = Annotated[
     str,
-    typer.Argument(help="A .py, .yaml, .json or .pddl file, or the name of a shipped domain."),
+    typer.Argument(
+        metavar="DOMAIN", help="A .py, .yaml, .json or .pddl file, a folder, or the name of a shipped domain."
+    ),
 ]
 OptionalProblem = Annotated[
     str | None,
-    typer.Argument(help="A file, or a problem's name, where DOMAIN does not hold the problem."),
+    typer.Argument(metavar="PROBLEM", help="A file, or a problem's name, where DOMAIN has none or several."),
 ]
-Problem = Annotated[str, typer.Argument(help="A problem file, or the name of a problem.")]
+Problem = Annotated[str, typer.Argument(metavar="PROBLEM", help="A problem file, or the name of a problem.")]
 TimeLimit = Annotated[
     float,
     typer.Option(parser=seconds, metavar="SECONDS", help="Wall-clock seconds, reading included; 'none' for no limit."),

@@ -8,12 +8,14 @@ import typer
 
 from planner.budget import Budget
 from planner.cli import arguments
-from planner.cli.limits import finite, limit_memory
-from planner.cli.outcome import Exit
+from planner.cli.exits import Exit
+from planner.cli.interrupt import interruptible
+from planner.cli.limits import left, limit_memory
 from planner.cli.output import give, tell
 
 
 def check(
+    context: typer.Context,
     domain: arguments.Domain,
     problem: arguments.OptionalProblem = None,
     *,
@@ -26,9 +28,11 @@ def check(
     from planner.cli.input import domain_or_problem  # noqa: PLC0415 - as above
     from planner.model import Problem  # noqa: PLC0415 - as above
 
-    budget = Budget(finite(time_limit), limit_memory(memory_limit))
-    loaded = domain_or_problem(domain, problem)
-    findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
+    memory = limit_memory(memory_limit)
+    with interruptible(left(time_limit, context.obj)):
+        loaded = domain_or_problem(domain, problem)
+        budget = Budget(left(time_limit, context.obj), memory)
+        findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
     if findings:
         give("\n".join(map(str, findings)))
     if not quiet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -25,6 +25,10 @@ class Language(StrEnum):
     YAML = "yaml"
 
 
+WRITTEN: Final = (Language.PDDL, Language.YAML, Language.JSON)
+"""What is written so far."""
+
+
 class Level(StrEnum):
     """How much of PDDL may be used."""
 
@@ -36,9 +40,18 @@ def compile_command(
     domain: arguments.Domain,
     problem: arguments.OptionalProblem = None,
     *,
-    to: Annotated[Language, typer.Option(help="The language to write.")],
+    to: Annotated[
+        Language,
+        typer.Option(parser=arguments.one_of(*WRITTEN), metavar="|".join(WRITTEN), help="The language to write."),
+    ],
     level: Annotated[
-        Level | None, typer.Option(help="For PDDL.", show_default="the lowest that the domain allows")
+        Level | None,
+        typer.Option(
+            parser=arguments.one_of(*Level),
+            metavar="|".join(Level),
+            help="For PDDL.",
+            show_default="the lowest that the domain allows",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write files into DIR instead of to stdout.")] = None,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from planner.budget import Budget
-from planner.cli.outcome import Exit
+from planner.cli.exits import Exit
 from planner.cli.output import give, is_terminal
 from planner.cli.solve import summary
 from planner.model import Action, Problem
@@ -39,8 +39,16 @@ def demo() -> None:
     good(summary(result))
     sound = result.plan is not None and show_plan(result.plan) and show_what_is_needed(result.plan)
     heading("Now you")
-    give(COMMANDS)
+    give(COMMANDS.replace("forethought", command()))
     raise typer.Exit(Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT)
+
+
+def command() -> str:
+    """Return what the user has to type for this command: its path, where it is not among the programs."""
+    from shutil import which  # noqa: PLC0415 - nothing else needs it
+
+    called = sys.argv[0]
+    return called if called.endswith("/forethought") and which("forethought") is None else "forethought"
 
 
 def show_declarations(problem: Problem) -> None:

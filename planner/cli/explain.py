@@ -9,8 +9,10 @@ import typer
 
 from planner.budget import Budget
 from planner.cli import arguments
+from planner.cli.exits import Exit
+from planner.cli.interrupt import interruptible
 from planner.cli.limits import finite, limit_memory
-from planner.cli.outcome import Exit, exit_of
+from planner.cli.outcome import exit_of
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
 from planner.model import Problem
@@ -18,11 +20,12 @@ from planner.plan import Plan, Result, Status
 
 OptionalPlan = Annotated[
     Path | None,
-    typer.Argument(help="The plan to explain; without one, the problem is solved first."),
+    typer.Argument(metavar="PLAN", help="The plan to explain; without one, the problem is solved first."),
 ]
 
 
 def explain(
+    context: typer.Context,
     domain: arguments.Domain,
     problem: arguments.Problem,
     plan: OptionalPlan = None,
@@ -34,12 +37,14 @@ def explain(
     """Say why each step of a plan is there; or why there is no plan, and what would give one."""
     from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
 
-    budget = Budget(finite(time_limit), limit_memory(memory_limit))
-    loaded = load(domain, problem)
-    if plan is not None:
-        raise typer.Exit(explain_given(loaded, plan))
-    result = solved(loaded, budget)
-    if not quiet:
+    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=context.obj)
+    with interruptible(budget.remaining) as watchman:
+        loaded = load(domain, problem)
+        if plan is not None:
+            raise typer.Exit(explain_given(loaded, plan))
+        with watchman.searching() as budget.cancel:
+            result = solved(loaded, budget)
+    if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))
     if result.plan is not None:
         give(explained(result.plan))
@@ -63,7 +68,7 @@ def solved(problem: Problem, budget: Budget) -> Result:
     """Solve `problem` within what is left of `budget`."""
     from planner.solve import solve  # noqa: PLC0415 - loaded only where no plan is given
 
-    return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit)
+    return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit, cancel=budget.cancel)
 
 
 def explained(plan: Plan) -> str:

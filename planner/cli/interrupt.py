@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM end the search in good order: what was found so far is still printed."""
+"""Ctrl-C, SIGTERM and the clock end whatever the main thread does, and a search in good order.
+
+A search watches its limits and its `cancel` event by itself, and then still has what it found. All else (reading a
+pipe, a file of a million lines, Python that never ends) is broken off where it is, by an exception.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,70 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+from planner.budget import LimitReached
+from planner.plan import StoppedBy
+
+PATIENCE_SECONDS: Final = 1.5
+"""How long after its time limit a search is broken off, too; an engine's process is given less to end."""
+LONGEST_SECONDS: Final = 1e8
+"""Three years: no system's timer takes much more."""
+
+
+class Watchman:
+    """Decides what a signal and the end of the time do."""
+
+    def __init__(self) -> None:
+        self._cancel = threading.Event()
+        self._searching = False
+        self._late = False
+
+    @contextmanager
+    def searching(self) -> Iterator[threading.Event]:
+        """Leave the body to end itself: the first signal sets the event, and the first alarm does nothing."""
+        self._searching = True
+        try:
+            yield self._cancel
+        finally:
+            self._searching = False
+
+    def interrupt(self, _number: int, _frame: FrameType | None) -> None:
+        """Raise `KeyboardInterrupt`, or ask the search to stop."""
+        if not self._searching or self._cancel.is_set():
+            raise KeyboardInterrupt
+        self._cancel.set()
+
+    def alarm(self, _number: int, _frame: FrameType | None) -> None:
+        """Raise `LimitReached`, unless a search may still notice by itself that the time is up."""
+        if not self._searching or self._late:
+            raise LimitReached(StoppedBy.TIME)
+        self._late = True
 
 
 @contextmanager
-def interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets; a second one raises `KeyboardInterrupt`."""
-    cancel = threading.Event()
+def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
+    """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `LimitReached`."""
+    watchman = Watchman()
+    handlers = {signal.SIGINT: watchman.interrupt, signal.SIGTERM: watchman.interrupt}
+    if seconds is not None:
+        handlers[signal.SIGALRM] = watchman.alarm
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    timer = (0.0, 0.0)
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        if cancel.is_set():
-            raise KeyboardInterrupt
-        cancel.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield cancel
-    finally:
+    def restore() -> None:
+        if seconds is not None:
+            signal.setitimer(signal.ITIMER_REAL, *timer)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+    try:
+        if seconds is not None:
+            first = min(max(seconds, 1e-6), LONGEST_SECONDS)
+            timer = signal.setitimer(signal.ITIMER_REAL, first, PATIENCE_SECONDS)
+        yield watchman
+    finally:
+        try:
+            restore()
+        finally:
+            restore()  # a signal may have broken off the first

@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import resource
+import time
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ MEMORY_SHARE: Final = 0.8
 """The part of the available memory that is used unless `--memory-limit` says otherwise."""
 ADDRESS_SLACK: Final = 1.25
 """Address space over resident memory: allocators reserve more than they use."""
+LEAST_ADDRESSES: Final = 64 * 1024**2
+"""Bytes of address space that even the smallest limit leaves, to load what says that it is reached."""
 
 
 def seconds(text: str | float) -> float:
@@ -42,6 +45,11 @@ def _positive(text: str | float, unit: str) -> float:
 def finite(limit: float) -> float | None:
     """Return `limit`, or None where it is infinite: the library's word for no limit; never below 0."""
     return None if math.isinf(limit) else max(0.0, limit)
+
+
+def left(limit: float, started: float) -> float | None:
+    """Return the seconds that are left of `limit`, counted from `started`; None where it is infinite."""
+    return finite(limit - (time.monotonic() - started))
 
 
 def available_gibibytes() -> float:
@@ -71,7 +79,7 @@ def limit_memory(limit: float | None) -> float | None:
     if finite(limit) is None:
         return None
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = _address_bytes() + int(limit * ADDRESS_SLACK * GIB)
+    wanted = _address_bytes() + max(int(limit * ADDRESS_SLACK * GIB), LEAST_ADDRESSES)
     with contextlib.suppress(ValueError, OSError):  # macOS knows the limit by name only; the loops' check remains
         resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     return limit

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import traceback
-from enum import IntEnum
 
 from planner.budget import LimitReached
+from planner.cli.exits import Exit
 from planner.cli.output import tell
 from planner.errors import EngineError, ForethoughtError, NoPlan, UnsupportedError
 from planner.plan import Result, Status, StoppedBy
-
-
-class Exit(IntEnum):
-    """What the process's exit code means."""
-
-    OK = 0
-    """A plan was found; valid; clean."""
-    INTERNAL = 1
-    """A bug in Forethought."""
-    USAGE = 2
-    """Bad input or usage."""
-    NEGATIVE = 10
-    """A verdict, and it is no: proved unsolvable, an invalid plan, findings."""
-    NO_VERDICT = 11
-    """A limit was reached without a plan."""
-    UNSUPPORTED = 12
-    """The input is understood, and uses what is not supported."""
-    INTERRUPTED = 130
-    """Interrupted from the keyboard, or asked to terminate."""
 
 
 def exit_of(result: Result) -> Exit:
@@ -60,7 +42,7 @@ def judge(error: BaseException) -> tuple[Exit, str]:  # noqa: C901, PLR0911 - on
     match error:
         case KeyboardInterrupt():
             return Exit.INTERRUPTED, "interrupted"
-        case MemoryError():
+        case MemoryError() | OSError(errno=errno.ENOMEM):
             return Exit.NO_VERDICT, "no verdict: stopped by the memory limit (--memory-limit)"
         case LimitReached(stopped_by=StoppedBy.CANCELLED):
             return Exit.INTERRUPTED, "interrupted"

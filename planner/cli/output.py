@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import sys
 from pathlib import Path
@@ -26,8 +28,10 @@ def _write(stream: TextIO | None, text: str) -> None:
         encoding = getattr(stream, "encoding", None) or "utf-8"
         stream.write((text.rstrip("\n") + "\n").encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is still to be flushed goes there
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -35,9 +39,27 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def check_writable(path: Path) -> None:
+    """Raise `OSError` where `write_atomically` could not write to `path`: better now than after hours of search."""
+    folder = path.parent
+    if not folder.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not os.access(path if _is_special(path) else path.resolve().parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write `text` to `path` so that nobody ever sees half of it: the old file is there until the new one is whole."""
-    if path.exists() and not path.is_file():
+    """Write `text` to `path` so that nobody ever sees half of it: the old file is there until the new one is whole.
+
+    Pipes and devices are written straight, and so is a stream of this process (`/dev/stdout`), whatever file it is.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if _is_file_of(stream, path):
+            _write(stream, text)
+            return
+    if _is_special(path):
         path.write_text(text, encoding="utf-8")
         return
     real = path.resolve()
@@ -50,3 +72,14 @@ def write_atomically(path: Path, text: str) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _is_special(path: Path) -> bool:
+    """Return whether `path` is no plain file, or an open one under another name, as in /dev/fd."""
+    return path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file())
+
+
+def _is_file_of(stream: TextIO | None, path: Path) -> bool:
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, no file at all, or nothing there yet
+        return stream is not None and path.samefile(f"/dev/fd/{stream.fileno()}")
+    return False

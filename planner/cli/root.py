@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
+from planner.budget import LimitReached
 from planner.cli.check import check
 from planner.cli.compile import compile_command
 from planner.cli.demo import demo
 from planner.cli.explain import explain
+from planner.cli.interrupt import interruptible
 from planner.cli.outcome import tell_error
 from planner.cli.output import give, tell
 from planner.cli.solve import solve
@@ -32,14 +34,12 @@ OWN: Final[dict[str, Callable[..., None]]] = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command that `arguments` (those of the process) name, and exit with a code of `Exit`."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+def run(arguments: Sequence[str], started: float) -> NoReturn:
+    """Run the command that `arguments` name, and exit; time limits count from `started` on the monotonic clock."""
     try:
-        root_for(arguments)(arguments, prog_name="forethought")
-    except Exception as error:  # noqa: BLE001 - the boundary: every error becomes a message and an exit code
-        sys.exit(tell_error(error))
-    except KeyboardInterrupt as error:
+        with interruptible():
+            root_for(arguments)(arguments, prog_name="forethought", obj=started)
+    except (Exception, LimitReached, KeyboardInterrupt) as error:  # noqa: BLE001 - each becomes a message and a code
         sys.exit(tell_error(error))
     sys.exit()
 
@@ -80,7 +80,7 @@ def about(
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Plans that are proved before they run, and observed while they run."""
+    """Plans that are proved before they run."""
 
 
 def attach(root: typer.Typer, entry: EntryPoint, *, wanted: bool) -> None:

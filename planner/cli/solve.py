@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import json as json_format
-import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Annotated
 
 import typer
 
+from planner.budget import LimitReached
 from planner.cli import arguments
 from planner.cli.interrupt import interruptible
-from planner.cli.limits import finite, limit_memory
+from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
-from planner.cli.output import give, tell, write_atomically
+from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.progress import Watch, shown
 from planner.errors import UnsupportedError
 from planner.plan import Result, Status, StoppedBy
@@ -30,12 +31,18 @@ class Mode(StrEnum):
 
 
 def solve(
+    context: typer.Context,
     domain: arguments.Domain,
     problem: arguments.OptionalProblem = None,
     *,
-    mode: Annotated[Mode, typer.Option(help="Improve until proved; stop at the first plan; go for the proof.")] = (
-        Mode.ANYTIME
-    ),
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            parser=arguments.one_of(*Mode),
+            metavar="|".join(Mode),
+            help="Improve until proved; stop at the first plan; go for the proof.",
+        ),
+    ] = Mode.ANYTIME,
     search: Annotated[str | None, typer.Option(metavar="NAME", help="The search algorithm.")] = None,
     heuristic: Annotated[str | None, typer.Option(metavar="NAME", help="The heuristic.")] = None,
     engine: Annotated[str | None, typer.Option(metavar="NAME", help="A planner known to unified-planning.")] = None,
@@ -46,32 +53,38 @@ def solve(
     quiet: arguments.Quiet = False,
 ) -> None:
     """Find a plan, and prove it optimal where time allows."""
-    started, memory, watch = time.monotonic(), limit_memory(memory_limit), Watch()
-    with interruptible() as cancel, shown(watch, quiet=quiet):
+    if plan_file is not None:
+        check_writable(plan_file)
+    memory, watch = limit_memory(memory_limit), Watch()
 
-        def work() -> Result:
-            from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
-            from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
+    def work() -> Result:
+        from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+        from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
 
+        with interruptible(left(time_limit, context.obj)) as watchman:
             loaded = load(domain, problem)
-            return solve_problem(
-                loaded,
-                mode=mode.value,
-                search=search,
-                heuristic=heuristic,
-                engine=engine,
-                time_limit=finite(time_limit - (time.monotonic() - started)),
-                memory_limit=memory,
-                on_progress=watch,
-                cancel=cancel,
-            )
+            with watchman.searching() as cancel:
+                return solve_problem(
+                    loaded,
+                    mode=mode.value,
+                    search=search,
+                    heuristic=heuristic,
+                    engine=engine,
+                    time_limit=left(time_limit, context.obj),
+                    memory_limit=memory,
+                    on_progress=watch,
+                    cancel=cancel,
+                )
 
+    with shown(watch, quiet=quiet):
         result = attempt(work, watch)
-    if result.plan is not None and plan_file is not None:
-        write_atomically(plan_file, ipc_text(result))
-    if not quiet:
+    if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))
-    show(result, json=json)
+    try:
+        if result.plan is not None and plan_file is not None:
+            write_atomically(plan_file, ipc_text(result))
+    finally:
+        show(result, json=json)
     raise typer.Exit(exit_of(result))
 
 
@@ -81,7 +94,13 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
         return work()
     except KeyboardInterrupt:
         return watch.result(StoppedBy.CANCELLED)
+    except LimitReached as limit:
+        return watch.result(limit.stopped_by)
     except MemoryError:
+        return watch.result(StoppedBy.MEMORY)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
         return watch.result(StoppedBy.MEMORY)
     except UnsupportedError as error:
         return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=str(error).removeprefix("unsupported: "))

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from planner.cli import arguments
-from planner.cli.outcome import Exit
+from planner.cli.exits import Exit
 from planner.cli.output import give
 
-PlanFile = Annotated[Path, typer.Argument(help="A plan in the competition's format, or in JSON.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in the competition's format, or in JSON.")]
 
 
 def validate(domain: arguments.Domain, problem: arguments.Problem, plan: PlanFile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,10 @@ FILES = {
             {"action": "move", "arguments": ["r", "stairs", "lab"]},
         ]
     ),
+    "unknown-action.json": json.dumps([{"action": "jump", "arguments": ["r", "hall"]}]),
+    "unknown-object.json": json.dumps([{"action": "move", "arguments": ["r", "hall", "stair"]}]),
+    "arity.json": json.dumps([{"action": "move", "arguments": ["r", "hall"]}]),
+    "arity": "(move r hall)",
     "bad.json": '{"plan": {"steps": [}}',
     "no-steps.json": '{"plan": {"acts": []}}',
     "no-plan.json": '{"status": "UNKNOWN", "plan": null}',
@@ -125,6 +130,10 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "ended: the memory limit",
     ),
     "numbers": ("solve numeric.pddl numeric-problem.pddl", Exit.UNSUPPORTED, "", "unsupported: "),
+    "numbers, quietly": ("solve numeric.pddl numeric-problem.pddl -q", Exit.UNSUPPORTED, "", "unsupported: "),
+    "no memory at all": ("solve courier.yaml --memory-limit 1e-9", Exit.NO_VERDICT, "", "ended: the memory limit"),
+    "no such language": ("compile courier.yaml --to xml", Exit.USAGE, "", "'xml' is not one of pddl, yaml, json"),
+    "help of a command": ("compile --help", Exit.OK, "--to pddl|yaml|json", ""),
     "quiet": ("solve domain.pddl problem.pddl --quiet", Exit.OK, "(move r hall stairs)", ""),
     "no file": ("solve nowhere.pddl problem.pddl", Exit.USAGE, "", "Error: nowhere.pddl: there is no such file"),
     "a broken file": ("solve broken.pddl problem.pddl", Exit.USAGE, "", "Error: broken.pddl:"),
@@ -136,7 +145,12 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     ),
     "no such search": ("solve courier.yaml --search astr", Exit.USAGE, "", "did you mean 'astar'?"),
     "no such heuristic": ("solve courier.yaml --heuristic lmct", Exit.USAGE, "", "did you mean 'lmcut'?"),
-    "no such mode": ("solve courier.yaml --mode fast", Exit.USAGE, "", "Invalid value for '--mode'"),
+    "no such mode": (
+        "solve courier.yaml --mode fast",
+        Exit.USAGE,
+        "",
+        "'fast' is not one of anytime, first, optimal",
+    ),
     "no such option": ("solve courier.yaml --fast", Exit.USAGE, "", "No such option"),
     "no such command": ("sovle courier.yaml", Exit.USAGE, "", "No such command 'sovle'"),
     "no argument": ("solve", Exit.USAGE, "", "Missing argument"),
@@ -163,6 +177,30 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "",
         "unknown-action:1:2: ",
     ),
+    "the same in JSON": (
+        "validate domain.pddl problem.pddl unknown-action.json",
+        Exit.USAGE,
+        "",
+        "unknown-action.json: step 1: the problem has no action 'jump'",
+    ),
+    "an unknown object in JSON": (
+        "validate domain.pddl problem.pddl unknown-object.json",
+        Exit.USAGE,
+        "",
+        "step 1: the problem has no object 'stair'; did you mean 'stairs'?",
+    ),
+    "a plan with too few arguments": (
+        "validate domain.pddl problem.pddl arity",
+        Exit.USAGE,
+        "",
+        "arity:1:2: ",
+    ),
+    "too few arguments in JSON": (
+        "validate domain.pddl problem.pddl arity.json",
+        Exit.USAGE,
+        "",
+        "step 1: 'move' is given 2 arguments, not 3; it is declared as move(",
+    ),
     "no plan file": ("validate domain.pddl problem.pddl nowhere", Exit.USAGE, "", "Error: nowhere: No such file"),
     "broken JSON": ("validate domain.pddl problem.pddl bad.json", Exit.USAGE, "", "Error: bad.json:1:21: no JSON"),
     "JSON without steps": ("validate domain.pddl problem.pddl no-steps.json", Exit.USAGE, "", "found no steps in it"),
@@ -172,7 +210,12 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "",
         "Error: deep.json",
     ),
-    "no text at all": ("validate domain.pddl problem.pddl latin", Exit.USAGE, "", "should be UTF-8 text is not"),
+    "no text at all": (
+        "validate domain.pddl problem.pddl latin",
+        Exit.USAGE,
+        "",
+        "latin: the file is no UTF-8 text",
+    ),
     "a result without a plan": ("validate domain.pddl problem.pddl no-plan.json", Exit.USAGE, "", "holds no plan"),
     "an odd step in JSON": ("validate domain.pddl problem.pddl odd-step.json", Exit.USAGE, "", "step 1 is no step"),
     "a clean domain": ("check domain.pddl", Exit.OK, "", "office: nothing to report"),
@@ -280,6 +323,31 @@ def test_the_plan_file_is_written_whole_and_keeps_its_permissions(run: Run, tmp_
 def test_a_plan_file_that_cannot_be_written_is_a_mistake_of_usage(run: Run) -> None:
     code, _, err = run("solve", "courier.yaml", "--plan-file", "nowhere/plan", "--quiet")
     assert (code, err) == (Exit.USAGE, "Error: nowhere/plan: No such file or directory\n")
+
+
+def test_a_plan_file_that_cannot_be_written_is_told_before_the_search(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def searched(*_: object, **_others: object) -> None:
+        raise AssertionError("the search was begun")
+
+    monkeypatch.setattr(import_module("planner.load"), "load", searched)
+    assert run("solve", "courier.yaml", "--plan-file", str(tmp_path))[2] == f"Error: {tmp_path}: Is a directory\n"
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert run("solve", "courier.yaml", "--plan-file", "new")[2] == "Error: new: Permission denied\n"
+
+
+def test_a_plan_is_printed_also_when_its_file_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "out")
+
+    monkeypatch.setattr("planner.cli.solve.write_atomically", full)
+    code, out, err = run("solve", "courier.yaml", "--plan-file", "out", "--quiet")
+    assert (code, out, err) == (
+        Exit.USAGE,
+        "(move r2 hall lab)\n; cost = 2.5\n",
+        "Error: out: No space left on device\n",
+    )
 
 
 def test_without_a_plan_the_plan_file_is_left_alone(run: Run, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import typer
 import planner.cli.progress as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
 from planner.cli import Exit, limits, main, root
+from planner.cli.interrupt import interruptible
 from planner.cli.outcome import exit_of, judge
 from planner.cli.progress import Watch, shown
 from planner.cli.solve import attempt, verdict
@@ -148,11 +149,93 @@ def test_a_signal_ends_the_work_in_good_order(tmp_path: Path, name: str) -> None
     assert "Traceback" not in done.stderr
 
 
-def test_interrupted_while_reading(tmp_path: Path) -> None:
-    text = "import os, signal\nfor _ in range(2):\n    os.kill(os.getpid(), signal.SIGINT)\n"
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("command", ["solve", "check", "explain", "compile"])
+def test_one_signal_ends_reading(tmp_path: Path, name: str, command: str) -> None:
+    text = f"import os, signal\nos.kill(os.getpid(), signal.{name})\nwhile True: pass\n"
     (tmp_path / "slow.py").write_text(text, encoding="utf-8")
-    assert forethought("solve", "slow.py", cwd=tmp_path).returncode == Exit.INTERRUPTED
-    assert forethought("check", "slow.py", cwd=tmp_path).returncode == Exit.INTERRUPTED
+    more = {"explain": ["some-problem"], "compile": ["--to", "yaml"]}.get(command, [])
+    done = forethought(command, "slow.py", *more, cwd=tmp_path)
+    assert done.returncode == Exit.INTERRUPTED, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+LOOP = "while True: pass\n"
+ENDLESS = {
+    "a loop": LOOP,
+    "a loop that catches all": f"while True:\n    try:\n        {LOOP}    except Exception: pass\n",
+    "a loop after one that was ended": f"try:\n    {LOOP}except BaseException: pass\n{LOOP}",
+}
+
+
+@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
+def test_the_time_limit_ends_reading(tmp_path: Path, text: str) -> None:
+    (tmp_path / "endless.py").write_text(text, encoding="utf-8")
+    done = forethought("solve", "endless.py", "--time-limit", "0.5", "--json", cwd=tmp_path)
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["status"], result["stopped_by"]) == (Exit.NO_VERDICT, "UNKNOWN", "time")
+    done = forethought("check", "endless.py", "--time-limit", "0.5", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (Exit.NO_VERDICT, "no verdict: stopped by the time limit\n")
+
+
+@pytest.mark.parametrize("kind", ["yaml", "json", "pddl", "py"])
+def test_a_pipe_that_nobody_writes_is_waited_for_no_longer_than_the_limit(tmp_path: Path, kind: str) -> None:
+    os.mkfifo(tmp_path / f"pipe.{kind}")
+    done = forethought("solve", f"pipe.{kind}", "--time-limit", "0.5", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (Exit.NO_VERDICT, "")
+    assert "ended: the time limit" in done.stderr
+
+
+def test_a_search_that_does_not_look_at_the_clock_is_ended_too(tmp_path: Path) -> None:
+    text = INTERRUPTING.replace("os.kill(os.getpid(), signal.SIG) or 1", "next(None for _ in iter(int, 1) if _)")
+    (tmp_path / "slow.py").write_text(text, encoding="utf-8")
+    done = forethought("solve", "slow.py", "--time-limit", "0.5", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["stopped_by"]) == (Exit.NO_VERDICT, "time"), done.stderr
+
+
+def test_a_signal_while_the_command_is_loaded_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "planner.cli", "--help"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (Exit.INTERRUPTED, "", "")
+
+
+def test_timers_and_handlers_of_others_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGTERM)
+    timer = signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    with pytest.raises(ZeroDivisionError), interruptible(1e300):
+        raise ZeroDivisionError
+    assert (signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGTERM)) == before
+    assert (signal.getitimer(signal.ITIMER_REAL)[0] > 0) == timer
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_told(corridor: Path) -> None:
+    command = f"{sys.executable} -m planner.cli solve {corridor} --quiet >/dev/full"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (Exit.USAGE, "Error: standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system has no /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "out"])
+def test_a_plan_file_that_is_standard_output_is_not_replaced(corridor: Path, tmp_path: Path, name: str) -> None:
+    command = f"{sys.executable} -m planner.cli solve {corridor} --quiet --plan-file {name} >>out"
+    (tmp_path / "out").write_text("kept\n", encoding="utf-8")
+    assert subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, timeout=50, check=False).returncode == 0
+    lines = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], lines.count("(move r a0 a1)")) == ("kept", 2)
+
+
+def test_devices_are_written_straight(corridor: Path) -> None:
+    assert forethought("solve", corridor, "--plan-file", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
 
 
 @pytest.fixture
