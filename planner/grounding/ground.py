@@ -20,7 +20,7 @@ from planner.grounding.residual import Residuals
 from planner.grounding.rules import axiom_rules, schema_rules
 from planner.grounding.simplify import RawTask, simplify
 from planner.model import Atom, Formula, Not, Problem
-from planner.normalise import normalise
+from planner.normalise import narrowed, normalise
 from planner.plan import Step, exact
 from planner.task import ConditionalEffect, GroundAction, Task
 
@@ -51,7 +51,7 @@ class Explored:
 
 def explore(problem: Problem, budget: Budget) -> Explored:
     """Return the reachable part of `problem`, simplified, before anything irrelevant is dropped."""
-    normal = normalise(problem)
+    normal = narrowed(normalise(problem))
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
     reachability = Reachability(database, budget)

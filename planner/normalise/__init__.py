@@ -2,6 +2,7 @@
 
 from planner.normalise.conditions import Conjunction
 from planner.normalise.declarations import to_adl
+from planner.normalise.items import narrowed
 from planner.normalise.schemas import NormalAxiom, NormalProblem, Schema, SchemaEffect, normalise
 
-__all__ = ["Conjunction", "NormalAxiom", "NormalProblem", "Schema", "SchemaEffect", "normalise", "to_adl"]
+__all__ = ["Conjunction", "NormalAxiom", "NormalProblem", "Schema", "SchemaEffect", "narrowed", "normalise", "to_adl"]
