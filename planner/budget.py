@@ -12,13 +12,17 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import Final
+from numbers import Real
+from typing import Any, Final
 
+from planner.errors import InputError
 from planner.plan import StoppedBy
 
 GIB: Final = 1024**3
 MEMORY_CHECK_SECONDS: Final = 0.05
 """How often the process's memory is looked up; reading it costs some microseconds."""
+
+_NO_LIMIT: Final = "None is no limit"
 
 
 class LimitReached(BaseException):
@@ -30,6 +34,14 @@ class LimitReached(BaseException):
     def __init__(self, stopped_by: StoppedBy) -> None:
         super().__init__(stopped_by)
         self.stopped_by = stopped_by
+
+
+def check_limits(time_limit: Any, memory_limit: Any) -> None:
+    """Raise `InputError` for what is no limit; seconds may be 0, as when other work has used them up."""
+    if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) >= 0):
+        raise InputError(f"the time limit is a number of seconds, 0 or more, not {time_limit!r}", hint=_NO_LIMIT)
+    if memory_limit is not None and not (isinstance(memory_limit, Real) and float(memory_limit) > 0):
+        raise InputError(f"the memory limit is a number of GiB above 0, not {memory_limit!r}", hint=_NO_LIMIT)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from planner.loading.files import (
     DocumentSource,
     FolderSource,
     PddlSource,
+    check_domain,
     folder_files,
     hddl,
     read_problem_file,
@@ -35,10 +36,10 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
     `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken.
     Raises `InputError` for mistakes in what was given, `UnsupportedError` for HDDL.
     """
-    source = open_source(os.fspath(domain))
+    source = open_source(_path(domain))
     if problem is None:
         return _first(source)
-    wanted = os.fspath(problem)
+    wanted = _path(problem)
     if _PYTHON.match(wanted) or Path(wanted).suffix.lower() in KNOWN:
         return _from_file(wanted, source)
     own = source.problems()
@@ -51,11 +52,19 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
 
 def load_domain(domain: str | os.PathLike[str]) -> DomainModel:
     """Return the domain that a file, a folder or the name of a shipped domain gives; see `load`."""
-    return open_source(os.fspath(domain)).domain()
+    return open_source(_path(domain)).domain()
+
+
+def _path(given: str | os.PathLike[str]) -> str:
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(f"{given!r} is no path and no name of a domain or problem", hint="give a text or a path")
+    return os.fspath(given)
 
 
 def open_source(text: str) -> Source:
     """Return where domain and problems are read from; the text decides, and nothing is read yet."""
+    if not text:
+        raise InputError("the name of the domain is empty", hint="'.' is the folder where you are")
     python = _PYTHON.match(text)
     if python:
         from planner.loading.python import PythonSource  # noqa: PLC0415 - each kind of file loads only its reader
@@ -82,10 +91,12 @@ def _named(text: str, path: Path) -> Source:
     if path.is_dir():
         return _folder(path)
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
-    if path.is_file():
+    if path.exists():
         kinds = ", ".join(sorted(KNOWN))
         raise InputError(
-            f"a file of kind {path.suffix or '(none)'!r} is not read", Location(text), f"known are {kinds}"
+            f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one",
+            Location(text),
+            f"copy it to a file whose name ends in one of {kinds}",
         )
     near = did_you_mean(text, names)
     hint = f"{near} ({listed})" if near else listed
@@ -110,10 +121,7 @@ def _from_file(text: str, source: Source) -> Problem:
     if not _PYTHON.match(text):
         return read_problem_file(Path(text), source)
     problem = _first(open_source(text))
-    name = source.domain().name
-    if problem.domain.name != name:
-        other = problem.domain.name
-        raise InputError(f"problem {problem.name!r} is of domain {other!r}, not {name!r}", Location(text))
+    check_domain(problem, source.domain(), text)
     return problem
 
 

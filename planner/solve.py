@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from planner.answer import Answer, unsupported
-from planner.budget import Budget, LimitReached
+from planner.budget import Budget, LimitReached, check_limits
 from planner.collector import collector_paused
+from planner.errors import InputError
 from planner.model import Problem
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Ending, Space
@@ -35,8 +36,12 @@ def solve(
     instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
     of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does.
 
-    Raises `InputError` for names that do not exist and for mistakes in the problem that only grounding shows.
+    Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
+    grounding shows.
     """
+    if not isinstance(problem, Problem):
+        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+    check_limits(time_limit, memory_limit)
     if engine is not None:
         from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 
@@ -86,7 +91,7 @@ async def improve(problem: Problem, **options: Any) -> AsyncIterator[Result]:
     import asyncio  # noqa: PLC0415 - nothing else here needs it
 
     loop, found = asyncio.get_running_loop(), asyncio.Queue[Result | BaseException | None]()
-    cancel = options.setdefault("cancel", threading.Event())
+    cancel = options["cancel"] = options.get("cancel") or threading.Event()
 
     def report(item: Result | BaseException | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop may be closed by now: nobody listens

@@ -148,7 +148,7 @@ def checked_names(mode: str, search: str | None, heuristic: str | None) -> str |
         ("search", search, SEARCHES),
         ("heuristic", heuristic, HEURISTICS),
     ):
-        if name is not None and name not in known:
-            hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
+        if name is not None and not (isinstance(name, str) and name in known):
+            hint = did_you_mean(str(name), known) or f"there are {', '.join(known)}"
             raise InputError(f"there is no {what} '{name}'", hint=hint)
     return search or ("astar" if heuristic else None)

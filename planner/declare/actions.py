@@ -15,7 +15,7 @@ from planner.declare.numbers import check_distribution, decimal, number, resolut
 from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import Scope, Use
-from planner.declare.syntax import NotationError, is_atom_name, is_name, parse_atom, shown
+from planner.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
 from planner.declare.types import Types
 from planner.declare.values import mapping, several, tags, text, texts
 from planner.errors import did_you_mean
@@ -38,6 +38,9 @@ from planner.model.formulas import conjuncts
 _FIELDS = frozenset(ActionFields.__annotations__)
 _NUMERIC = re.compile(r"\s*[-+.]?\d[^()]*\Z")
 """A text that is a number, or a mistake in one; `1()` is a function all the same."""
+
+_TRUTHS = frozenset({"yes", "no", "on", "off", "true", "false"})
+"""Words that no function is named: who writes them means something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class ActionBuilder:
         exact: bool,
     ) -> None:
         if not is_atom_name(name):
-            raise place.error(f"{shown(name)} cannot name an action")
+            raise place.error(*cannot_name(name, "an action"))
         self._name = name
         self._parameters = parameters
         self._types = types
@@ -122,7 +125,7 @@ class ActionBuilder:
         for key, value in mapping(creates, "creates", self._place.within("creates")).items():
             name, place = key.removeprefix("?"), self._place.within("creates", key)
             if not is_name(name):
-                raise place.error(f"{shown(name)} cannot name a created object")
+                raise place.error(*cannot_name(name, "a created object"))
             if f"?{name}" in self._scope.variables or name in self._scope.data:
                 raise place.error(f"{self._scope.owner} creates {name!r}, which is one of its parameters")
             types = self._types.resolve(value, place)
@@ -143,7 +146,7 @@ class ActionBuilder:
 
     def _one_when(self, when: Any, place: Place) -> ModelWhen:
         if not isinstance(when, When | ModelWhen):
-            raise place.error(f"{when!r} is no conditional effect", "write When(requires, provides, modifies)")
+            raise place.error(f"{shown(when)} is no conditional effect", "write When(requires, provides, modifies)")
         variables = self._variables(when.variables, place.within("variables"))
         scope = self._scope.inside(variables) if variables else self._scope
         outside, inside = self._conditions(scope), self._conditions(scope.with_created())
@@ -177,6 +180,8 @@ class ActionBuilder:
                 return value
             case Atom():
                 return self._function_term(value, place)
+            case str() if value.strip().lower() in _TRUTHS:
+                raise place.error(f"the cost is a number or a function, not {shown(value)}")
             case str() if not _NUMERIC.match(value):
                 try:
                     return self._function_term(parse_atom(value), place)
@@ -240,7 +245,9 @@ class ActionBuilder:
         found = []
         for index, item in enumerate(several(value, "outcomes", place)):
             if not isinstance(item, Outcome | ModelOutcome):
-                raise place.within(index).error(f"{item!r} is no outcome", "write Outcome(probability, provides=…)")
+                raise place.within(index).error(
+                    f"{shown(item)} is no outcome", "write Outcome(probability, provides=…)"
+                )
             here = place.within(index)
             probability = decimal(item.probability, "the probability of an outcome", here.within("probability"))
             found.append(

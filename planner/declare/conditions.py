@@ -8,7 +8,7 @@ from typing import Any, Final
 from planner.declare.places import Place
 from planner.declare.refs import PredicateRef
 from planner.declare.scope import Scope
-from planner.declare.syntax import NotationError, is_atom_name, parse_literal, shown
+from planner.declare.syntax import NotationError, cannot_name, is_atom_name, parse_literal, shown
 from planner.errors import PddlError, UnsupportedError, did_you_mean
 from planner.model import (
     ROOT_TYPE,
@@ -52,7 +52,8 @@ class Conditions:
             for part in conjuncts(self._resolved(item, item_place, self.scope)):
                 if not (isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom))):
                     raise item_place.error(
-                        f"an effect is an atom or a negated atom, not '{part}'", "When(…) gives conditional effects"
+                        f"an effect is an atom or a negated atom, not {shown(str(part))}",
+                        "When(…) gives conditional effects",
                     )
                 found.append(part)
         return tuple(found)
@@ -63,7 +64,7 @@ class Conditions:
         for item, item_place in _items(value, place):
             formula, bare = _read(item, item_place)
             if not isinstance(formula, Atom):
-                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not '{formula}'")
+                raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {shown(str(formula))}")
             bare = bare and self._bare
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
@@ -78,7 +79,7 @@ class Conditions:
         match formula:
             case Atom(predicate):
                 if not is_atom_name(predicate):
-                    raise place.error(f"{shown(predicate)} in {formula} cannot name a predicate")
+                    raise place.error(*cannot_name(predicate, "a predicate"))
                 return scope.atom(formula, place, bare=bare)
             case Equals(left, right):
                 return Equals(*[scope.term(term, formula, place, bare=bare) for term in (left, right)])
@@ -95,7 +96,7 @@ class Conditions:
                 self._check_variables(variables, scope, place)
                 inner = scope.inside(variables)
                 return type(formula)(variables, self._resolve(part, place, inner, bare, depth + 1))
-        raise place.error(f"{formula!r} is no condition")
+        raise place.error(f"{shown(formula)} is no condition")
 
     def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
         for variable in variables:
@@ -117,7 +118,7 @@ def _items(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
         for index, item in enumerate(value):
             yield item, place.within(index)
     else:
-        raise place.error(f"{value!r} is no condition", "write an atom as text, or a list of them")
+        raise place.error(f"{shown(value)} is no condition", "write an atom as text, or a list of them")
 
 
 def _read(item: Any, place: Place) -> tuple[Formula, bool]:
@@ -133,7 +134,7 @@ def _read(item: Any, place: Place) -> tuple[Formula, bool]:
         return item, True
     if isinstance(item, PredicateRef):
         raise place.error(f"'{item}' is a predicate, not an atom", f"call it: {item}(…)")
-    raise place.error(f"{item!r} is no condition", "write an atom as text: 'name(arg, …)'")
+    raise place.error(f"{shown(item)} is no condition", "write an atom as text: 'name(arg, …)'")
 
 
 def _pddl(text: str, place: Place) -> Formula:
@@ -145,4 +146,4 @@ def _pddl(text: str, place: Place) -> Formula:
         construct = error.construct.rpartition(" at ")[0]
         raise UnsupportedError(f"{construct} at {place.location}", error.hint) from None
     except PddlError as error:
-        raise place.error(f"in the PDDL expression {text.strip()!r}: {error.message}", error.hint) from None
+        raise place.error(f"{error.message}, in the PDDL expression {shown(text.strip())}", error.hint) from None

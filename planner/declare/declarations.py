@@ -18,7 +18,7 @@ from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import Scope
 from planner.declare.signatures import Signatures, default_parameters
-from planner.declare.syntax import is_atom_name, is_name, shown
+from planner.declare.syntax import cannot_name, is_atom_name, is_name, shown
 from planner.declare.types import Types
 from planner.declare.values import tags
 from planner.errors import did_you_mean
@@ -33,7 +33,7 @@ class Declarations:
 
     def __init__(self, name: str, place: Place, description: str = "", resolution: Decimal | None = None) -> None:
         if not is_name(name):
-            raise place.error(f"{shown(name)} cannot name a domain")
+            raise place.error(*cannot_name(name, "a domain"))
         self.name = name
         self.description = description
         self.resolution = resolution
@@ -52,7 +52,7 @@ class Declarations:
     def constant(self, name: str, type_: TypeLike, place: Place) -> None:
         """Add an object that every problem has."""
         if not is_name(name):
-            raise place.error(f"{shown(name)} cannot name a constant")
+            raise place.error(*cannot_name(name, "a constant"))
         found = Object(name, self.types.resolve(type_, place))
         if name in self.constants and self.constants[name] != found:
             raise place.error(
@@ -75,7 +75,7 @@ class Declarations:
     ) -> None:
         """Add a predicate; `stale_with` may name its parameters."""
         if not is_atom_name(name):
-            raise place.error(f"{shown(name)} cannot name a predicate")
+            raise place.error(*cannot_name(name, "a predicate"))
         _check_distinct(parameters, f"predicate {name!r}", place)
         scope = Scope(f"predicate {name!r}", {each.name: each.types for each in parameters}, self.constants)
         conditions = Conditions(scope, self.types.parents, exact=exact)
@@ -91,7 +91,7 @@ class Declarations:
     def function(self, name: str, parameters: tuple[Variable, ...], place: Place) -> None:
         """Add a static numeric function."""
         if not is_atom_name(name):
-            raise place.error(f"{shown(name)} cannot name a function")
+            raise place.error(*cannot_name(name, "a function"))
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)
 
@@ -203,14 +203,14 @@ def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object
     `value` is a mapping (name → type) or a sequence of entities and `Object`s.
     """
     if not isinstance(value, Iterable) or isinstance(value, str):
-        raise place.error(f"{value!r} are no objects", "give entities, or a mapping: {'name': type}")
+        raise place.error(f"{shown(value)} are no objects", "give entities, or a mapping: {'name': type}")
     items = value.items() if isinstance(value, Mapping) else ((_name_of(item, place), item) for item in value)
     objects: dict[str, Object] = {}
     entities: dict[str, Entity] = {}
     for name, item in items:
         here = place.within(name)
         if not isinstance(name, str) or not is_name(name):
-            raise here.error(f"{shown(str(name))} cannot name an object")
+            raise here.error(*cannot_name(name, "an object"))
         if name in objects:
             raise here.error(f"object {name!r} is declared twice")
         if isinstance(item, Entity):
@@ -224,7 +224,7 @@ def objects_of(value: Any, types: Types, place: Place) -> tuple[dict[str, Object
 def _name_of(item: Any, place: Place) -> str:
     if isinstance(item, Entity | Object):
         return item.name
-    raise place.error(f"{item!r} is no object", "give entities, or a mapping: {'name': type}")
+    raise place.error(f"{shown(item)} is no object", "give entities, or a mapping: {'name': type}")
 
 
 def _check_distinct(parameters: tuple[Variable, ...], owner: str, place: Place) -> None:

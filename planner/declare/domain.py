@@ -15,7 +15,7 @@ from planner.declare.places import Place, caller, caller_names, definition
 from planner.declare.problem import Facts, GoalLike, ProblemBuilder
 from planner.declare.refs import PredicateRef
 from planner.declare.signatures import default_parameters
-from planner.declare.syntax import NotationError, parse_atom
+from planner.declare.syntax import NotationError, parse_atom, shown
 from planner.declare.values import text, texts
 from planner.model import Action, Atom, Axiom, DomainModel, Metric, Number, Object, Problem, Variable
 
@@ -43,8 +43,7 @@ class Domain:
         self._declarations = Declarations(name, place, description, resolution_of(resolution, place))
         self._entities: dict[str, Entity] = {}
         self._model: DomainModel | None = None
-        parents = types if isinstance(types, Mapping) else dict.fromkeys(texts(types, "types", place), "object")
-        self._declarations.types.declare({name: texts(each, "types", place) for name, each in parents.items()}, place)
+        self._declarations.types.declare(_parents(types, place), place)
         self._add_constants(constants, place)
 
     @classmethod
@@ -99,14 +98,14 @@ class Domain:
         place = caller()
         bare, variables = self._signature(name, types, parameters, place)
         self._changed().predicate(bare, variables, place, stale_with=stale_with, tags_=tags, description=description)
-        return PredicateRef(bare, tuple([each.types for each in variables]))
+        return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     def function(self, name: str, *types: TypeLike, **parameters: TypeLike) -> PredicateRef:
         """Declare a static numeric function for costs, and return it as a callable value."""
         place = caller()
         bare, variables = self._signature(name, types, parameters, place)
         self._changed().function(bare, variables, place)
-        return PredicateRef(bare, tuple([each.types for each in variables]))
+        return PredicateRef(bare, tuple([each.types for each in variables]), self._declarations.types)
 
     @overload
     def action(self, name: Function, /) -> Function: ...
@@ -137,7 +136,12 @@ class Domain:
 
     def _decorated(self, function: Function, named: str, fields: Any, names: Mapping[str, Any]) -> Function:
         place = definition(function)
-        name = named or function.__name__
+        name = named or getattr(function, "__name__", "")
+        if isinstance(function, type) or not callable(function):
+            what = f"the class {name}" if isinstance(function, type) else shown(function)
+            raise place.error(f"{what} is no function", "decorate a function, or give a name: action('name', …)")
+        if not name:
+            raise place.error("the function has no name", "say named='…'")
         read = from_signature(function, self._declarations.types, place, names)
         if "description" not in fields and function.__doc__:
             fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
@@ -227,6 +231,19 @@ class Domain:
         if len(dict(pairs)) < len(pairs):
             raise place.error(f"{head} has two parameters of one name")
         return atom.predicate, self._declarations.variables(dict(pairs), place)
+
+
+def _parents(types: Any, place: Place) -> dict[str, tuple[str, ...]]:
+    """Return each type with its parents."""
+    if isinstance(types, Mapping):
+        return {name: texts(each, "types", place) for name, each in types.items()}
+    if not isinstance(types, Iterable):
+        raise place.error(f"types are a list of names, or a mapping from names to parents, not {shown(types)}")
+    names = texts(list(types) if not isinstance(types, str) else types, "types", place)
+    for name in names:
+        if names.count(name) > 1:
+            raise place.error(f"type {name!r} is declared twice")
+    return dict.fromkeys(names, ("object",))
 
 
 def _atom(head: str, place: Place) -> Atom:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from planner.declare.places import caller
+from planner.declare.syntax import cannot_name, is_name
 from planner.model import ROOT_TYPE
 
 
@@ -22,6 +24,8 @@ class Entity:
         cls.type_name = type_name or cls.__dict__.get("type_name", cls.__name__)
 
     def __init__(self, name: str) -> None:
+        if not is_name(name):
+            raise caller().error(*cannot_name(name, "an object"))
         self.name = name
 
     def __eq__(self, other: object) -> bool:
@@ -40,3 +44,8 @@ class Entity:
 def parent_classes(cls: type[Entity]) -> tuple[type[Entity], ...]:
     """Return the direct bases of `cls` that are entities; none for `Entity` itself."""
     return tuple(base for base in cls.__bases__ if issubclass(base, Entity))
+
+
+def type_names(cls: type[Entity]) -> tuple[str, ...]:
+    """Return the type that `cls` stands for, and those of the classes above it."""
+    return tuple(base.type_name for base in cls.__mro__ if issubclass(base, Entity))

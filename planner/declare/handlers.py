@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from planner.declare.entity import Entity
-from planner.declare.parameters import is_context
+from planner.declare.parameters import is_context, signature
 from planner.declare.places import Place
 from planner.declare.types import Types
 from planner.declare.words import either
@@ -19,7 +19,7 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
     """Raise an error unless `handler` takes exactly the parameters of `action` (and, if it likes, a context)."""
     planning = {variable.name.removeprefix("?"): variable for variable in action.parameters}
     wanted = [*planning, *[parameter.name for parameter in action.data]]
-    taken = list(inspect.signature(handler).parameters.values())
+    taken = list(signature(handler, place).parameters.values())
     anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
     named = {each.name: each for each in taken if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)}
     what = f"the function bound to {action.signature}"

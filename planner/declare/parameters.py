@@ -15,7 +15,7 @@ from planner.declare.datatypes import data_type
 from planner.declare.entity import Entity
 from planner.declare.marks import Fixed, Source
 from planner.declare.places import Place
-from planner.declare.syntax import is_name, shown
+from planner.declare.syntax import cannot_name, is_name, shown
 from planner.declare.types import Types
 from planner.declare.values import mapping
 from planner.errors import did_you_mean
@@ -49,13 +49,21 @@ def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place:
 def from_signature(function: Callable[..., Any], types_: Types, place: Place, names: Mapping[str, Any]) -> Parameters:
     """Return the parameters of `function` by its annotations; `names` are visible where it is defined."""
     reader = _Reader(types_)
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in signature(function, place).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise place.error(f"an action's function has no *{parameter.name}: its parameters must be known")
         if not is_context(parameter):
             annotation = _evaluated(parameter, function, types_, place, names)
             reader.add(parameter.name, annotation, parameter.default, place)
     return reader.result()
+
+
+def signature(function: Callable[..., Any], place: Place) -> inspect.Signature:
+    """Return the signature of `function`; raises an error where it has none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise place.error(f"{shown(function)} is no function whose parameters are known") from None
 
 
 def is_context(parameter: inspect.Parameter) -> bool:
@@ -77,7 +85,7 @@ class _Reader:
 
     def add(self, name: str, annotation: Any, default: Any, place: Place) -> None:
         if not is_name(name):
-            raise place.error(f"{shown(name)} cannot name a parameter")
+            raise place.error(*cannot_name(name, "a parameter"))
         if name in self._planning or name in self._data:
             raise place.error(f"two parameters are named {name!r}")
         if type(annotation) is str and annotation in self._types:
@@ -147,7 +155,7 @@ def _named_type(name: str, types_: Types, place: Place) -> Any:
 def _own_name(item: Any, place: Place) -> str:
     if isinstance(item, Variable | DataParameter):
         return item.name
-    raise place.error(f"{item!r} is no parameter", "give a mapping: {'name': type}")
+    raise place.error(f"{shown(item)} is no parameter", "give a mapping: {'name': type}")
 
 
 def _data_parameter(name: str, annotation: Any, default: Any, place: Place) -> DataParameter:

@@ -65,8 +65,8 @@ def caller_names() -> Mapping[str, Any]:
 
 
 def definition(function: Callable[..., Any]) -> CodePlace:
-    """Return the line where `function` is defined, or its name where it has no code of its own."""
+    """Return the line where `function` is defined, or that of the call where it has no code of its own."""
     code = getattr(function, "__code__", None)
     if code is None:
-        return CodePlace(getattr(function, "__qualname__", repr(function)))
+        return caller()
     return CodePlace(code.co_filename, code.co_firstlineno)

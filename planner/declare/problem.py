@@ -13,7 +13,7 @@ from planner.declare.numbers import number
 from planner.declare.places import Place
 from planner.declare.refs import ObjectName
 from planner.declare.scope import Scope, Use
-from planner.declare.syntax import NotationError, is_name, parse_atom, shown
+from planner.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
 from planner.declare.words import count, either
 from planner.errors import InputError, did_you_mean
 from planner.model import (
@@ -76,7 +76,7 @@ class ProblemBuilder:
     ) -> Problem:
         """Return the problem."""
         if not is_name(name):
-            raise self._place.error(f"{shown(name)} cannot name a problem")
+            raise self._place.error(*cannot_name(name, "a problem"))
         place = self._place
         with collector_paused():
             facts = self._facts(initial, place.within("initial"))
@@ -96,7 +96,7 @@ class ProblemBuilder:
         if isinstance(initial, str | Atom):
             initial = (initial,)
         if not isinstance(initial, Iterable):
-            raise place.error(f"{initial!r} are no facts", "give a list of atoms")
+            raise place.error(f"{shown(initial)} are no facts", "give a list of atoms")
         allowed, derived = self._allowed, self._derived
         found = []
         for index, item in enumerate(initial):
@@ -188,7 +188,7 @@ class ProblemBuilder:
 
     def _values(self, values: Mapping[Any, Any], resolution: Decimal | None, place: Place) -> dict[Atom, Number]:
         if not isinstance(values, Mapping):
-            raise place.error(f"values are a mapping from function terms to numbers, not {values!r}")
+            raise place.error(f"values are a mapping from function terms to numbers, not {shown(values)}")
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
@@ -218,7 +218,7 @@ class ProblemBuilder:
 
 def _function_term(key: Any, place: Place) -> Atom:
     if not isinstance(key, str | Atom):
-        raise place.error(f"{key!r} is no function term", "write name(object, …)")
+        raise place.error(f"{shown(key)} is no function term", "write name(object, …)")
     try:
         return parse_atom(key) if isinstance(key, str) else key
     except NotationError as mistake:
@@ -227,17 +227,19 @@ def _function_term(key: Any, place: Place) -> Atom:
 
 def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return the hard goal and the soft ones, as (condition, utility)."""
+    if value is None:
+        raise place.error("None is no goal", "write a condition; one that always holds is ()")
     if isinstance(value, Goal):
         return value.hard, [(each.condition, each.utility) for each in value.soft]
     if not isinstance(value, Mapping):
         return value, []
     for key in value:
         if key not in ("hard", "soft"):
-            raise place.error(f"a goal has no part {key!r}", did_you_mean(str(key), ("hard", "soft")))
+            raise place.error(f"a goal has no part {shown(key)}", did_you_mean(str(key), ("hard", "soft")))
     soft = value.get("soft") or {}
     pairs = list(soft.items()) if isinstance(soft, Mapping) else soft
     if not isinstance(pairs, list) or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-        raise place.error(f"soft goals are a mapping from conditions to utilities, not {soft!r}")
+        raise place.error(f"soft goals are a mapping from conditions to utilities, not {shown(soft)}")
     return value.get("hard"), pairs
 
 
@@ -253,5 +255,7 @@ def _metric(value: Metric | str, place: Place) -> Metric:
         return value
     known = {each.name.lower(): each for each in Metric}
     if not isinstance(value, str) or value not in known:
-        raise place.error(f"unknown metric {value!r}", did_you_mean(str(value), known) or "it is 'cost' or 'length'")
+        raise place.error(
+            f"unknown metric {shown(value)}", did_you_mean(str(value), known) or "it is 'cost' or 'length'"
+        )
     return known[value]

@@ -11,7 +11,7 @@ from typing import Final
 
 from planner.model import Atom, Equals, Not
 
-_NAME: Final = r"[^\s(),;?!='\"\[\]{}|]+"
+_NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
 _TERM: Final = rf"\??{_NAME}"
 _ATOM: Final = re.compile(rf"\s*({_NAME})\s*(?:\(\s*({_TERM}(?:\s*,\s*{_TERM})*)?\s*\)\s*)?\Z")
 _EQUALITY: Final = re.compile(rf"\s*({_TERM})\s*(==|!=)\s*({_TERM})\s*\Z")
@@ -48,6 +48,17 @@ def is_atom_name(text: object) -> bool:
 @lru_cache(maxsize=16384)
 def _is_atom_name(text: str) -> bool:
     return is_name(text) and text.lower() not in KEYWORDS
+
+
+def cannot_name(text: object, what: str) -> tuple[str, str]:
+    """Return the message and the rule for `text`, which breaks it, as the name of `what`."""
+    if isinstance(text, str) and text.lower() in KEYWORDS:
+        rule = "PDDL expressions begin with this word, so that nothing else may"
+    elif text in ("_", "-"):
+        rule = "this sign has a meaning of its own"
+    else:
+        rule = "a name has no spaces, commas, quotes or brackets, and none of ; ? ! = |"
+    return f"{shown(text)} cannot name {what}", rule
 
 
 def parse_atom(text: str) -> Atom:

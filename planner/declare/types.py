@@ -9,7 +9,7 @@ from typing import Any, Final
 from planner.declare.entity import Entity, parent_classes
 from planner.declare.marks import TypeLike
 from planner.declare.places import Place
-from planner.declare.syntax import is_name, shown
+from planner.declare.syntax import cannot_name, is_name, shown
 from planner.declare.values import mapping
 from planner.errors import InputError, did_you_mean
 from planner.model import ROOT_TYPE, TypeHierarchy, Variable
@@ -63,7 +63,7 @@ class Types:
 
     def _check_name(self, name: str, place: Place) -> None:
         if not is_name(name):
-            raise place.within(name).error(f"{shown(name)} cannot name a type")
+            raise place.within(name).error(*cannot_name(name, "a type"))
         if name == ROOT_TYPE:
             raise place.within(name).error("the type 'object' is above all others and is not declared")
         if name in self.parents:
@@ -104,7 +104,9 @@ class Types:
             found = tuple([name for part in value for name in self.resolve(part, place)])
             if found:
                 return found
-        raise place.error(f"{value!r} is no planning type", "give the name of a type, or a class derived from Entity")
+        raise place.error(
+            f"{shown(value)} is no planning type", "give the name of a type, or a class derived from Entity"
+        )
 
     def variables(self, value: Any, what: str, place: Place) -> tuple[Variable, ...]:
         """Return typed variables from a mapping: name, with or without `?`, → type."""
@@ -112,7 +114,7 @@ class Types:
         for key, type_ in mapping(value, what, place).items():
             name = key.removeprefix("?")
             if not is_name(name):
-                raise place.within(key).error(f"{shown(name)} cannot name a parameter")
+                raise place.within(key).error(*cannot_name(name, "a parameter"))
             found.append(Variable(f"?{name}", self.resolve(type_, place.within(key))))
         return tuple(found)
 

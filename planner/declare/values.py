@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from planner.declare.places import Place
+from planner.declare.syntax import shown
 from planner.errors import did_you_mean
+
+SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, place: Place) -> frozenset[str]:
@@ -15,7 +19,7 @@ def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, pl
     for tag in found:
         if tag not in known:
             near = did_you_mean(tag, known) or f"{owner} may be tagged {', '.join(sorted(known))}"
-            raise place.error(f"unknown tag {tag!r}", near)
+            raise place.error(f"unknown tag {shown(tag)}", near)
     return frozenset(found)
 
 
@@ -26,21 +30,24 @@ def texts(value: str | Iterable[str] | None, what: str, place: Place) -> tuple[s
     found = value if isinstance(value, list | tuple | set | frozenset) else (value,)
     for item in found:
         if not isinstance(item, str):
-            raise place.error(f"{what} are texts, not {item!r}")
+            raise place.error(f"{what} are texts, not {shown(item)}")
+        text(item, f"one of {what}", place)
     return tuple(found)
 
 
 def text(value: Any, what: str, place: Place) -> str:
     """Return `value`, which has to be a text."""
     if not isinstance(value, str):
-        raise place.error(f"{what} is a text, not {value!r}")
+        raise place.error(f"{what} is a text, not {shown(value)}")
+    if not value.isascii() and SURROGATE.search(value):
+        raise place.error(f"{what} has half of a surrogate pair in it, which is no character")
     return value
 
 
 def mapping(value: Any, what: str, place: Place) -> Mapping[str, Any]:
     """Return `value`, which has to map texts."""
     if not isinstance(value, Mapping) or not all(map(_is_text, value)):
-        raise place.error(f"{what} is a mapping from names, not {value!r}")
+        raise place.error(f"{what} is a mapping from names, not {shown(value)}")
     return value
 
 
@@ -51,5 +58,5 @@ def _is_text(value: Any) -> bool:
 def several(value: Any, what: str, place: Place) -> Iterable[Any]:
     """Return `value`, which has to be a list or tuple."""
     if not isinstance(value, list | tuple):
-        raise place.error(f"{what} is a list, not {value!r}")
+        raise place.error(f"{what} is a list, not {shown(value)}")
     return value

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final, NoReturn
 
+from planner.declare.values import SURROGATE
 from planner.documents.places import Path, Positions
-from planner.documents.yaml_text import LONGEST_NUMBER
+from planner.documents.yaml_text import LONGEST_NUMBER, NO_CHARACTER
 from planner.errors import DocumentError, Location
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: str, source: str) -> list[Any]:
@@ -37,7 +40,16 @@ def parse_json(text: str, source: str) -> list[Any]:
         raise DocumentError(str(error), place) from None
     except RecursionError:
         raise DocumentError("lists and objects nest too deep", Location(source)) from None
+    if _SURROGATE_ESCAPE.search(text) or (not text.isascii() and SURROGATE.search(text)):
+        _check_characters(text, source)
     return data if isinstance(data, list) else [data]
+
+
+def _check_characters(text: str, source: str) -> None:
+    """Raise `DocumentError` at a text with half of a surrogate pair: nothing that names it could be written."""
+    for token in _TOKEN.finditer(text):
+        if token[0][0] == '"' and SURROGATE.search(json.loads(token[0], strict=False)):
+            raise DocumentError(NO_CHARACTER, Location(source, *_position(token.start(), _line_starts(text))))
 
 
 def json_positions(text: str) -> Positions:

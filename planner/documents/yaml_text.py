@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
+from planner.declare.values import SURROGATE
 from planner.documents.places import Path, Positions
 from planner.errors import DocumentError, Location
 
@@ -20,6 +21,8 @@ DEEPEST: Final = 50
 LARGEST: Final = 5_000_000
 """How many values a file may have once its aliases are expanded."""
 LONGEST_NUMBER: Final = 60
+
+NO_CHARACTER: Final = "the text has half of a surrogate pair in it, which is no character"
 
 _NULL: Final = re.compile(r"~|null|Null|NULL|")
 _BOOL: Final = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -104,6 +107,8 @@ class _Builder:
 
     def _scalar(self, event: Any) -> None:
         frame = self._stack[-1] if self._stack else None
+        if not event.value.isascii() and SURROGATE.search(event.value):
+            raise DocumentError(NO_CHARACTER, self._location(event))
         if frame is not None and isinstance(frame.value, dict) and frame.key is None:
             self._key(frame, event)
         else:
@@ -112,6 +117,10 @@ class _Builder:
 
     def _key(self, frame: _Frame, event: Any) -> None:
         key, place = event.value, self._location(event)
+        if key == "<<" and event.style is None and event.tag is None:
+            raise DocumentError(
+                "merge keys '<<' are not taken", place, "write the keys out, or use an alias for a value"
+            )
         if key in frame.value:
             raise DocumentError(f"the key {key!r} stands twice", place, f"it is already at {frame.places[key]}")
         frame.key = key

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
 KNOWN: Final = frozenset({".py", ".pddl", ".hddl"}) | DOCUMENTS
 
+_PROBLEM: Final = re.compile(rb"\bproblem[\"']?\s*:")
+
 
 class DocumentSource:
     """A YAML or JSON file."""
@@ -66,7 +68,7 @@ class PddlSource:
 
 
 class FolderSource:
-    """A folder with one `domain.*` file; all other files of a known kind, `problems/` included, are problems."""
+    """A folder with one `domain.*` file; all other files that may hold problems, `problems/` included, are problems."""
 
     def __init__(self, folder: Path, domain_file: Source, files: list[Path]) -> None:
         self.name = str(folder)
@@ -92,8 +94,19 @@ def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
     domain = next((path for path in sorted(found) if path.stem.lower() == "domain"), None)
     problems = folder / "problems"
     inside = problems.iterdir() if problems.is_dir() else ()
-    others = [path for path in (*found, *inside) if path != domain and path.suffix.lower() in KNOWN - {".py"}]
+    others = [path for path in (*found, *inside) if path != domain and _may_hold_problem(path)]
     return domain, sorted(others, key=natural)
+
+
+def _may_hold_problem(path: Path) -> bool:
+    """Return whether `path` is PDDL, or a document that has the key `problem`: settings lie about in folders, too."""
+    suffix = path.suffix.lower()
+    if suffix not in DOCUMENTS:
+        return suffix in (".pddl", ".hddl")
+    try:
+        return _PROBLEM.search(path.read_bytes()) is not None
+    except OSError:
+        return True
 
 
 def natural(path: Path) -> list[tuple[int, str]]:
@@ -114,11 +127,19 @@ def read_problem_file(path: Path, domain: Source) -> Problem:
 
     found = read_documents(path, domain=domain.domain()).problems
     if len(found) == 1:
+        check_domain(found[0], domain.domain(), str(path))
         return found[0]
     if not found:
         raise InputError("the file declares no problem", Location(str(path)), "it begins with 'problem: NAME'")
     names = ", ".join(problem.name for problem in found)
     raise InputError(f"the file declares several problems: {names}", Location(str(path)), "give each a file")
+
+
+def check_domain(problem: Problem, domain: DomainModel, source: str) -> None:
+    """Refuse a problem that is not for `domain`, but for another that stands beside it in `source`."""
+    if problem.domain.name != domain.name:
+        message = f"problem {problem.name!r} is for the domain {problem.domain.name!r}, not for {domain.name!r}"
+        raise InputError(message, Location(source))
 
 
 def hddl(path: Path) -> UnsupportedError:

@@ -54,6 +54,7 @@ def _decode(data: bytes) -> str:
 
 def _nearest_file(path: Path) -> str | None:
     try:
-        return did_you_mean(path.name, (sibling.name for sibling in path.parent.iterdir()))
+        near = [sibling.name for sibling in path.parent.iterdir() if did_you_mean(path.stem, [sibling.stem])]
+        return did_you_mean(path.name, near)
     except (OSError, ValueError):
         return None

@@ -8,6 +8,7 @@ stratified fixed points (`strata`, `world`), and effects as declared (`effects`)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Formula, Number, Problem
@@ -28,6 +29,7 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     raises for a bad plan; raises `InputError` where the problem itself means nothing, `UnsupportedError` where it
     leaves facts unknown.
     """
+    _check_arguments(problem, steps)
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
@@ -47,11 +49,21 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     return _judged(simulation, chronicle, exact_sum(costs), claimed_cost)
 
 
+def _check_arguments(problem: Any, steps: Any) -> None:
+    if not isinstance(problem, Problem):
+        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+    if isinstance(steps, Plan):
+        return
+    if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):
+        raise InputError("the steps are neither a plan nor a list of steps", hint="a step is Step('move', ('r1', 'a'))")
+
+
 def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozenset[Atom]]:
     """Yield the initial state, then the state after each step, derived facts left out.
 
     Raises `PlanError` at the first step that cannot be applied.
     """
+    _check_arguments(problem, steps)
     simulation = Simulation(problem)
     chronicle = Chronicle(problem.domain.derived)
     yield simulation.facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
@@ -106,6 +107,7 @@ def test_a_folder(folder: Path) -> None:
         (folder / "problems" / f"{name}.yaml").write_text(ONE_YAML.replace("one", name), encoding="utf-8")
     for name in ("one.yaml", "both.yaml", "d.pddl", "p.pddl"):
         (folder / name).unlink()
+    (folder / "config.json").write_text('{"colour": "no problem"}', encoding="utf-8")
     assert load(folder).name == "p1"
     assert load(folder, "p10").name == "p10"
     with pytest.raises(InputError) as caught:
@@ -173,16 +175,33 @@ def test_mistakes_in_python_files(text: str, message: str) -> None:
         (("one.yaml",), "one.yaml:1:1: the domain of problem 'one' is not in this file; give its file before the "),
         (("domain.yaml", "domain.yaml"), "domain.yaml: the file declares no problem; it begins with 'problem: NAME'"),
         (("d.pddl",), "d.pddl: there is a domain, but no problem; give a problem after the domain"),
-        (("notes.txt",), "notes.txt: a file of kind '.txt' is not read; known are .hddl, .json, .pddl, .py, .yaml, .y"),
+        (("notes.txt",), "notes.txt: the ending of a file's name tells its kind, and .txt is no known one; copy it to"),
+        (
+            ("pipe",),
+            "pipe: the ending of a file's name tells its kind, and none is no known one; copy it",
+        ),
+        (("",), "the name of the domain is empty; '.' is the folder where you are"),
+        (("missing.yaml",), "missing.yaml: there is no such file"),
+        ((None,), "None is no path and no name of a domain or problem; give a text or a path"),
+        (("both.yaml", 3), "3 is no path and no name of a domain or problem; give a text or a path"),
+        (
+            ("domain.yaml", "other.yaml"),
+            "other.yaml: problem 'day' is for the domain 'other', not for 'lamps'",
+        ),
+        (("d.pddl", "other.yaml"), "other.yaml: problem 'day' is for the domain 'other', not for 'lamps'"),
         (("empty",), "empty: the folder has no domain; it needs a file domain.yaml, domain.json, domain.pddl or domai"),
     ],
 )
 def test_what_cannot_be_loaded(folder: Path, given: tuple[str, ...], message: str) -> None:
     (folder / "notes.txt").write_text("notes", encoding="utf-8")
     (folder / "empty").mkdir()
+    (folder / "bin.yaml").write_text("", encoding="utf-8")
+    (folder / "other.yaml").write_text("domain: other\n---\nproblem: day\ndomain: other\ngoal: []\n", encoding="utf-8")
+    os.mkfifo(folder / "pipe")
     with pytest.raises(InputError) as caught:
         load(*given)
     assert str(caught.value).startswith(message)
+    assert "bin.yaml" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("folder")
@@ -190,7 +209,7 @@ def test_a_problem_of_another_domain() -> None:
     Path("other.py").write_text("from planner import Domain\nday = Domain('other').problem('day')\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load("domain.yaml", "other.py")
-    assert str(caught.value) == "other.py: problem 'day' is of domain 'other', not 'lamps'"
+    assert str(caught.value) == "other.py: problem 'day' is for the domain 'other', not for 'lamps'"
 
 
 @pytest.mark.usefixtures("folder")

@@ -265,13 +265,33 @@ def test_progress_only_gets_better():
         ({"search": "astra"}, "there is no search 'astra'; did you mean 'astar'?"),
         ({"heuristic": "lm-cut"}, "there is no heuristic 'lm-cut'; did you mean 'lmcut'?"),
         ({"mode": "fast"}, "there is no mode 'fast'; did you mean 'first'?"),
+        ({"mode": 3}, "there is no mode '3'; there are anytime, first, optimal"),
+        ({"heuristic": []}, "there is no heuristic '[]'; there are "),
+        ({"time_limit": -1}, "the time limit is a number of seconds, 0 or more, not -1; None is no limit"),
+        ({"time_limit": float("nan")}, "the time limit is a number of seconds, 0 or more, not nan; "),
+        ({"time_limit": "5"}, "the time limit is a number of seconds, 0 or more, not '5'; "),
+        ({"time_limit": 1 + 2j, "engine": "x"}, "the time limit is a number of seconds, 0 or more, not (1+2j); "),
+        ({"memory_limit": 0}, "the memory limit is a number of GiB above 0, not 0; "),
+        ({"memory_limit": float("nan")}, "the memory limit is a number of GiB above 0, not nan; "),
         ({"mode": "quick!"}, "there is no mode 'quick!'; there are anytime, first, optimal"),
     ],
 )
-def test_unknown_names_are_mistakes(options, message):
+def test_options_that_are_none_are_mistakes(options, message):
     with pytest.raises(InputError) as caught:
         solve(chain(), **options)
-    assert str(caught.value) == message
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("given", [None, "courier", chain().domain])
+def test_what_is_no_problem(given):
+    with pytest.raises(InputError) as caught:
+        solve(given)
+    assert str(caught.value).startswith(f"a {type(given).__name__} is no problem; load(…) and domain.problem(…)")
+
+
+def test_no_time_at_all_is_a_limit():
+    result = solve(chain(), time_limit=0)
+    assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.TIME)
 
 
 def with_action(**changes):
@@ -330,7 +350,7 @@ def test_improve_given_up_cancels_the_search():
 
 def test_improve_raises_what_solve_raises():
     async def collect():
-        return [result async for result in improve(chain(), search="nothing")]
+        return [result async for result in improve(chain(), search="nothing", cancel=None)]
 
     with pytest.raises(InputError):
         asyncio.run(collect())

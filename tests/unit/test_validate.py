@@ -175,6 +175,16 @@ def test_a_verdict_is_neither_true_nor_false() -> None:
         bool(validate(OFFICE, []))
 
 
+@pytest.mark.parametrize("steps", [None, "x", 3, ["move"], [None]])
+def test_what_is_no_plan(steps: Any) -> None:
+    problem = Problem("p", DomainModel("d"))
+    for check in (validate, lambda *given: list(simulate(*given))):
+        with pytest.raises(InputError):
+            check(problem, steps)
+        with pytest.raises(InputError):
+            check(None, [])
+
+
 def test_cost_claims() -> None:
     plan = steps("move(r2, hall, lab)")
     assert validate(OFFICE, plan, claimed_cost=2).valid
