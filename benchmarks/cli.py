@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from benchmarks.tools.command import tools
 
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
@@ -23,17 +27,45 @@ class Track(StrEnum):
     SAT = "sat"
 
 
+def above_zero(text: str | float) -> float:
+    """Read a limit: a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a finite number above 0")
+    return value
+
+
+def processor(text: str | int) -> int:
+    """Read the number of a processor that this process may run on."""
+    try:
+        known = sorted(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        known = list(range(os.cpu_count() or 1))
+    if str(text) not in map(str, known):
+        raise typer.BadParameter(f"{text!r} is not a processor here; there are {', '.join(map(str, known))}")
+    return int(text)
+
+
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv or with PDDL files.")]
 ResultFile = Annotated[Path, typer.Argument(metavar="RESULTS", help="A file of results, JSON lines.", exists=True)]
 TrackFilter = Annotated[Track | None, typer.Option("--track", help="Only tasks of this track.")]
 DomainFilter = Annotated[list[str] | None, typer.Option("--domain", help="Only domains like this, e.g. 'blocks*'.")]
 NameFilter = Annotated[list[str] | None, typer.Option("--name", help="Only tasks like this, e.g. '*/p01.pddl'.")]
-Sample = Annotated[int | None, typer.Option("--sample", help="That many of the tasks, at random.")]
+Sample = Annotated[int | None, typer.Option("--sample", min=1, help="That many of the tasks, at random.")]
 Seed = Annotated[int, typer.Option("--seed", help="Determines the sample.")]
 Out = Annotated[Path, typer.Option("--out", help="Where results go; what is already there is not run again.")]
-CpuSeconds = Annotated[float, typer.Option("--time-limit", help="Seconds of CPU time a task.")]
-MemoryGib = Annotated[float, typer.Option("--memory-limit", help="GiB of memory a task.")]
-Core = Annotated[int | None, typer.Option("--core", help="Run on this processor only.")]
+CpuSeconds = Annotated[
+    float, typer.Option("--time-limit", parser=above_zero, metavar="SECONDS", help="Seconds of CPU time a task.")
+]
+MemoryGib = Annotated[
+    float, typer.Option("--memory-limit", parser=above_zero, metavar="GiB", help="GiB of memory a task.")
+]
+Core = Annotated[
+    int | None, typer.Option("--core", parser=processor, metavar="NUMBER", help="Run on this processor only.")
+]
 Proved = Annotated[bool, typer.Option("--proved", help="Count proofs only: optimal plans and unsolvability.")]
 Check = Annotated[
     list[str] | None,
@@ -66,7 +98,8 @@ def run(
     attempts = attempts_of(tasks, _present(planner))
     settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core)
     count = run_all(attempts, out, settings, _tell)
-    typer.echo(f"{count} of {len(attempts)} runs carried out, the others were in {out} already", err=True)
+    others = f", the others were in {out} already" if count < len(attempts) else ""
+    typer.echo(f"{count} of {len(attempts)} runs carried out{others}", err=True)
 
 
 @app.command()
@@ -103,8 +136,11 @@ def table(
     """Print coverage by domain, outcomes, times and validation of one or more result files as Markdown."""
     from benchmarks.records import read_records  # noqa: PLC0415 - each command loads only what it runs
     from benchmarks.report import full_report  # noqa: PLC0415 - as above
+    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
 
     records = [record for path in results for record in read_records(path)]
+    if not records:
+        raise DocumentError("there are no results", Location(", ".join(map(str, results))), "`bench run` makes them")
     typer.echo(full_report(records, proved_only=proved))
 
 
@@ -182,6 +218,9 @@ def planners() -> None:
     typer.echo(markdown(["validator", "does not cover", "not installed"], checks))
 
 
+app.command()(tools)
+
+
 def _tasks(
     suite: Path,
     *,
@@ -192,9 +231,15 @@ def _tasks(
     seed: int = 0,
 ) -> list[BenchmarkTask]:
     from benchmarks.suite import Selection, load_suite  # noqa: PLC0415 - each command loads only what it runs
+    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
 
     chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
-    return chosen.of(load_suite(suite))
+    found = chosen.of(load_suite(suite))
+    if not found:
+        asked = {"--track": [track] if track else [], "--domain": domains or [], "--name": names or []}
+        options = " ".join(f"{option} '{pattern}'" for option, patterns in asked.items() for pattern in patterns)
+        raise DocumentError(f"no task fits {options}", Location(str(suite)), "`bench suites` lists the domains")
+    return found
 
 
 def _present(names: list[str]) -> list[Planner]:

@@ -1,0 +1,88 @@
+"""What planning with a library takes, inside a process that is warm: declarations in memory to a proved optimum."""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from benchmarks.tools.declare import declared
+from benchmarks.tools.library import Library
+from benchmarks.tools.profiles import generate
+from planner import Result, Status, solve, validate
+
+OURS: Final = "forethought"
+WARM: Final = (("groups", 10), ("dense", 100), ("groups", 1000))
+WARM_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one planner took for one library; times in milliseconds, None where they are not known apart.
+
+    `outcome` is "optimal" (claimed, and as certified), "solved", "wrong: …", or what stopped the planner.
+    """
+
+    profile: str
+    size: int
+    seed: int
+    subjects: int
+    planner: str
+    outcome: str
+    optimum: int
+    cost: float | None = None
+    total: float = 0.0
+    compile: float | None = None
+    ground: float | None = None
+    search: float | None = None
+    expanded: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready data."""
+        return asdict(self)
+
+
+def warm_up(subjects: int) -> None:
+    """Load and compile whatever planning needs, so that the first library measured is no exception."""
+    for profile, size in WARM:
+        measure(generate(profile, size, subjects=subjects), WARM_SECONDS)
+
+
+def measure(library: Library, time_limit: float) -> Measured:
+    """Declare the library, ask for a proved optimum within `time_limit` seconds, and check what comes."""
+    gc.collect()
+    began = time.perf_counter()
+    problem = declared(library)
+    compiled = time.perf_counter()
+    result = solve(problem, mode="optimal", time_limit=time_limit)
+    ended = time.perf_counter()
+    return Measured(
+        profile=library.profile,
+        size=library.size,
+        seed=library.seed,
+        subjects=library.subjects,
+        planner=OURS,
+        outcome=judged(result, library.optimum),
+        optimum=library.optimum,
+        cost=None if result.cost is None else float(result.cost),
+        total=1000 * (ended - began),
+        compile=1000 * (compiled - began),
+        ground=1000 * result.statistics.ground_seconds,
+        search=1000 * (ended - compiled - result.statistics.ground_seconds),
+        expanded=result.statistics.expanded,
+    )
+
+
+def judged(result: Result, optimum: int) -> str:
+    """Return the outcome in words: the plan is validated, its cost and bound are compared with the optimum."""
+    if result.plan is None:
+        return "wrong: no plan" if result.status is Status.UNSOLVABLE else result.stopped_by.name.lower()
+    verdict = validate(result.plan.problem, result.plan)
+    if not verdict.valid:
+        return f"wrong: {verdict.reason}"
+    if result.plan.cost < optimum or (result.lower_bound is not None and result.lower_bound > optimum):
+        return f"wrong: cost {result.plan.cost}, bound {result.lower_bound}, but the optimum is {optimum}"
+    if result.status is Status.OPTIMAL:
+        return "optimal" if result.plan.cost == optimum else f"wrong: proved {result.plan.cost}, not {optimum}"
+    return "solved"
