@@ -19,8 +19,10 @@ SMALL: Final = 24
 Applicable = Callable[[State], list[int]]
 Node = tuple[list[int], list[tuple[State, dict[State, "Node"]]]]
 """The actions that are applicable once here, and the switches: (mask of the variable, node by the fact that holds)."""
-Test = tuple[list[tuple[int, int, State]], int]
-"""What to test for an action, in order: (rank and number of the variable, the fact as a bit); and the action."""
+NumberedNode = tuple[list[int], list[tuple[int, dict[int, int]]]]
+"""The same by numbers: the actions, and the switches: (variable, number of the node by the fact that holds)."""
+Test = tuple[list[tuple[int, int, int]], int]
+"""What to test for an action, in order: (rank and number of the variable, the fact); and the action."""
 
 
 def applicable_finder(task: Task) -> Applicable:
@@ -41,7 +43,13 @@ def try_all(task: Task) -> Applicable:
 
 def decision_tree(task: Task) -> Applicable:
     """Return a function that walks a decision tree."""
-    root = _tree(task)
+    masks = [bits(facts) for facts in _variables(task)]
+    numbered = decision_nodes(task)
+    nodes: list[Node] = [(actions, []) for actions, _ in numbered]
+    for (_, switches), (_, by_number) in zip(nodes, numbered, strict=True):
+        for variable, children in by_number:
+            switches.append((masks[variable], {1 << fact: nodes[child] for fact, child in children.items()}))
+    root = nodes[0]
 
     def applicable(state: State) -> list[int]:
         found: list[int] = []
@@ -57,21 +65,28 @@ def decision_tree(task: Task) -> Applicable:
     return applicable
 
 
-def _tree(task: Task) -> Node:
-    """Variables that many preconditions mention come first: they share most tests (measured on competition tasks)."""
-    variables = [*task.variables, *((fact,) for fact in sorted(task.derived))]
-    variable_of = {fact: variable for variable, facts in enumerate(variables) for fact in facts}
-    masks = [bits(facts) for facts in variables]
+def _variables(task: Task) -> list[tuple[int, ...]]:
+    return [*task.variables, *((fact,) for fact in sorted(task.derived))]
+
+
+def decision_nodes(task: Task) -> list[NumberedNode]:
+    """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
+
+    Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
+    Derived facts are variables of their own, after the task's.
+    """
+    variable_of = {fact: variable for variable, facts in enumerate(_variables(task)) for fact in facts}
     uses = Counter(variable_of[fact] for action in task.actions for fact in action.precondition)
     tests = [
-        (sorted([(-uses[variable_of[fact]], variable_of[fact], 1 << fact) for fact in action.precondition]), number)
+        (sorted([(-uses[variable_of[fact]], variable_of[fact], fact) for fact in action.precondition]), number)
         for number, action in enumerate(task.actions)
     ]
-    root: Node = ([], [])
-    waiting = [(tests, 0, root)]
+    nodes: list[NumberedNode] = [([], [])]
+    waiting = [(tests, 0, 0)]
     while waiting:
-        here, depth, (done, switches) = waiting.pop()
-        groups: dict[int, dict[State, list[Test]]] = {}
+        here, depth, node = waiting.pop()
+        done, switches = nodes[node]
+        groups: dict[int, dict[int, list[Test]]] = {}
         for test in here:
             conditions, number = test
             if len(conditions) == depth:
@@ -80,7 +95,10 @@ def _tree(task: Task) -> Node:
                 _, variable, fact = conditions[depth]
                 groups.setdefault(variable, {}).setdefault(fact, []).append(test)
         for variable, by_fact in groups.items():
-            children: dict[State, Node] = {fact: ([], []) for fact in by_fact}
-            switches.append((masks[variable], children))
-            waiting += [(below, depth + 1, children[fact]) for fact, below in by_fact.items()]
-    return root
+            children: dict[int, int] = {}
+            for fact, below in by_fact.items():
+                children[fact] = len(nodes)
+                waiting.append((below, depth + 1, len(nodes)))
+                nodes.append(([], []))
+            switches.append((variable, children))
+    return nodes

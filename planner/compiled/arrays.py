@@ -1,0 +1,51 @@
+"""Making arrays, and lengthening them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
+from typing import Any, get_type_hints
+
+from planner.kernels.data import NOTHING
+
+
+def index(numbers: Iterable[int]) -> array[int]:
+    """Return an `Index`."""
+    return array("I", numbers)
+
+
+def words(numbers: Iterable[int]) -> array[int]:
+    """Return `Words`."""
+    return array("q", numbers)
+
+
+def empty_index(length: int) -> array[int]:
+    """Return an `Index` full of `NOTHING`."""
+    return array("I", [NOTHING]) * length
+
+
+def zeros(length: int) -> array[int]:
+    """Return `Words` full of 0."""
+    return array("q", [0]) * length
+
+
+def flat(lists: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
+    """Return where each list starts (and the last one ends), and the elements of all, as two `Index`."""
+    return index(accumulate(map(len, lists), initial=0)), index(chain.from_iterable(lists))
+
+
+def lengthened(old: array[int], length: int) -> array[int]:
+    """Return a copy of an array with at least `length` elements, at least twice as many as before.
+
+    What is new in an `Index` is `NOTHING`, in `Words` 0.
+    """
+    length = max(length, 2 * len(old))
+    filling = NOTHING if old.typecode == "I" else 0
+    return old + array(old.typecode, [filling]) * (length - len(old))
+
+
+def hollow(record: Any) -> Any:
+    """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
+    kinds = get_type_hints(record, include_extras=True)
+    return record(*(array(kind.__metadata__[0], [0]) for kind in kinds.values()))

@@ -1,0 +1,184 @@
+"""A* by kernels, as a search that strategies know: a generator of `Steps` that shares a `Run`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
+from planner.compiled.library import Call
+from planner.compiled.packing import packing
+from planner.compiled.relaxed import exploration, packed_relaxation
+from planner.compiled.space import packed_space
+from planner.heuristics.relaxed import relax
+from planner.kernels import astar as kernel
+from planner.kernels import numbers as n
+from planner.kernels.data import NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.search.run import Ending, Run, Steps
+from planner.task import Task
+
+KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}
+WORK: Final = 4_000_000
+"""Steps of inner loops between two pauses: about 10 ms."""
+MOST_BUCKETS: Final = 1 << 24
+MOST_COST: Final = 1 << 40
+
+
+@dataclass(slots=True)
+class Memory:
+    """The arrays that grow."""
+
+    registry: Registry
+    nodes: Nodes
+    waiting: Open
+    landmarks: Landmarks
+
+
+class CompiledAstar:
+    """A* on `task`, which has no axioms, with the heuristic of this name; `call` is the entry and `enter` the other."""
+
+    def __init__(
+        self, task: Task, heuristic: str, entries: dict[str, Call], *, work: int = WORK, room: int = 1024
+    ) -> None:
+        self._entries = entries
+        self._work = work
+        self._kind = KINDS[heuristic]
+        packed = packing(task)
+        self._words, self._actions = packed.words, len(task.actions)
+        self._space = packed_space(task, packed)
+        self._relaxed, self._room = hollow(Relaxed), hollow(Exploration)._replace(state=zeros(packed.words))
+        if heuristic != "blind":
+            relaxed = relax(task)
+            self._relaxed = packed_relaxation(relaxed, self._actions)
+            self._room = exploration(relaxed, self._actions, packed)
+        self._found = empty_index(self._actions + 1)
+        self._stack = empty_index(len(self._space.tree.action_start))
+        self._number = zeros(n.HOW_MANY)
+        self._number[n.FREE] = NOTHING
+        self._number[n.PENDING] = -1
+        self._number[n.MAX_COST] = max((action.cost for action in task.actions), default=0)
+        self._memory = self._first_memory(packed.pack(task.initial), room)
+
+    def _first_memory(self, initial: list[int], room: int) -> Memory:
+        states = self._actions + room
+        nodes = Nodes(empty_index(states), empty_index(states), zeros(states), zeros(states), index([0] * states))
+        registry = Registry(zeros(states * self._words), empty_index(1 << (2 * states).bit_length()))
+        registry.state[: self._words] = zeros(self._words)
+        for word, value in enumerate(initial):
+            registry.state[word] = value
+        waiting = Open(empty_index(room), empty_index(room), empty_index(states), empty_index(states))
+        landmarks: Landmarks = hollow(Landmarks)
+        if self._kind == kernel.LM_CUT:
+            landmarks = Landmarks(
+                zeros(room),
+                index([0] * room),
+                empty_index(8 * room + 2 * self._actions),
+                empty_index(4 * room),
+                zeros(states),
+                index([0] * states),
+                zeros(states),
+                zeros(self._actions),
+            )
+        self._number[n.STATES] = 1
+        self._number[n.PENDING] = 0
+        self._entries["enter_all"](registry, 1, self._words)
+        return Memory(registry, nodes, waiting, landmarks)
+
+    def steps(self, run: Run) -> Steps:
+        """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
+        number, counted = self._number, (0, 0, 0)
+        while True:
+            number[n.LIMIT] = min(run.limit, MOST_COST)
+            outcome = self._call()
+            counts = (number[n.EVALUATIONS], number[n.EXPANSIONS], number[n.GENERATED])
+            run.evaluated += counts[0] - counted[0]
+            run.expanded += counts[1] - counted[1]
+            run.generated += counts[2] - counted[2]
+            counted = counts
+            if outcome == n.FOUND:
+                run.found(self._plan(), number[n.CURRENT_F])
+            if outcome in (n.FOUND, n.EXHAUSTED):
+                run.proved(run.limit)
+                return Ending.EXHAUSTED
+            run.proved(number[n.CURRENT_F])
+            if outcome == n.FULL and not self._grow():
+                return Ending.INCOMPLETE
+            yield
+
+    def _call(self) -> int:
+        memory = self._memory
+        return self._entries["astar"](
+            self._kind,
+            self._work,
+            self._number,
+            self._space,
+            memory.registry,
+            memory.nodes,
+            memory.waiting,
+            self._relaxed,
+            self._room,
+            memory.landmarks,
+            self._found,
+            self._stack,
+        )
+
+    def _plan(self) -> list[int]:
+        nodes, state = self._memory.nodes, self._number[n.GOAL_STATE]
+        actions: list[int] = []
+        while nodes.parent[state] != NOTHING:
+            actions.append(nodes.action[state])
+            state = nodes.parent[state]
+        return actions[::-1]
+
+    def _grow(self) -> bool:
+        """Lengthen what is short; return whether that was possible."""
+        number, memory, most = self._number, self._memory, self._actions + 1
+        states = number[n.STATES] + most
+        if states > len(memory.nodes.parent):
+            memory.nodes = _all(memory.nodes, states)
+            memory.registry = memory.registry._replace(
+                state=lengthened(memory.registry.state, len(memory.nodes.parent) * self._words)
+            )
+            if self._kind == kernel.LM_CUT:
+                old, length = memory.landmarks, len(memory.nodes.parent)
+                memory.landmarks = old._replace(
+                    of=lengthened(old.of, length), many=lengthened(old.many, length), kept=lengthened(old.kept, length)
+                )
+        if 2 * states > len(memory.registry.table):
+            memory.registry = memory.registry._replace(table=empty_index(1 << (4 * states).bit_length()))
+            self._entries["enter_all"](memory.registry, number[n.STATES], self._words)
+        waiting = memory.waiting
+        if number[n.ENTRIES] + most > len(waiting.state):
+            length = number[n.ENTRIES] + most
+            waiting = waiting._replace(state=lengthened(waiting.state, length), next=lengthened(waiting.next, length))
+        pending, f, h = number[n.PENDING], number[n.HIGHEST_F], 0
+        if pending >= 0:
+            h = memory.nodes.bound[pending]
+            f = max(f, memory.nodes.cost[pending] + h)
+        buckets = f - number[n.BASE_F] + number[n.MAX_COST] + 2
+        if max(buckets, h) > MOST_BUCKETS:
+            return False
+        if buckets > len(waiting.by_f):
+            waiting = waiting._replace(by_f=lengthened(waiting.by_f, buckets))
+        if h >= len(waiting.by_h):
+            waiting = waiting._replace(by_h=lengthened(waiting.by_h, h + 1))
+        memory.waiting = waiting
+        if self._kind == kernel.LM_CUT:
+            self._grow_landmarks()
+        return True
+
+    def _grow_landmarks(self) -> None:
+        number, old, most = self._number, self._memory.landmarks, self._actions + 1
+        changed: dict[str, Any] = {}
+        if number[n.LANDMARKS] + kernel.SPARE >= len(old.start):
+            changed |= {"start": lengthened(old.start, 0), "worth": lengthened(old.worth, 0)}
+        if number[n.MEMBERS] + 2 * most > len(old.member):
+            changed["member"] = lengthened(old.member, number[n.MEMBERS] + 2 * most)
+        needed = number[n.REFERENCES] + number[n.LONGEST] + kernel.SPARE
+        if needed > len(old.reference):
+            changed["reference"] = lengthened(old.reference, needed)
+        self._memory.landmarks = old._replace(**changed)
+
+
+def _all(record: Any, length: int) -> Any:
+    return type(record)(*(lengthened(each, length) for each in record))

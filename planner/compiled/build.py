@@ -1,0 +1,98 @@
+"""Making machine code of the kernels with numba: `python -m planner.compiled.build`, in a process of its own.
+
+The code is written to a new folder, which takes its place only when it is complete; two processes that build at once
+do the same work twice, and no harm.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, get_type_hints
+
+from planner.kernels import kernel as kernels
+
+OPTIONS: Final = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+"""Kernels raise nothing: a division by zero never happens, and indices are right."""
+
+
+def build() -> Path:
+    """Compile all entries; return the folder. Raises `ImportError` without numba, `OSError` where it cannot be."""
+    import numba  # noqa: PLC0415 - this process is there for it
+
+    kernels.use_compiler(numba.njit(**OPTIONS))
+    from planner.compiled import library  # noqa: PLC0415 - its kernels are compiled from here on
+
+    place = library.folder()
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    import llvmlite.binding as llvm  # noqa: PLC0415 - as above
+
+    with tempfile.TemporaryDirectory(dir=place.parent) as room:
+        made = Path(room) / "made"
+        made.mkdir(mode=0o700)
+        for name, function in kernels.ENTRIES.items():
+            (made / f"{name}.o").write_bytes(_object_code(name, function, llvm))
+        (made / "complete").write_text(library.processor(llvm), "utf-8")
+        if place.exists():
+            shutil.rmtree(place)
+        made.rename(place)
+    return place
+
+
+def _object_code(name: str, function: Callable[..., Any], llvm: Any) -> bytes:
+    import numba  # noqa: PLC0415 - as above
+
+    wrapper, types = _wrapper(name, function)
+    signature = numba.types.int64(*(_TYPES[kind](numba.types) for kind in types))
+    compiled = numba.cfunc(signature, error_model="numpy")(wrapper)
+    text = compiled.inspect_llvm().replace(compiled.native_name, f"forethought_{name}")
+    module = llvm.parse_assembly(text)
+    features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+    )
+    code: bytes = target.emit_object(module)
+    return code
+
+
+_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
+    "q": lambda types: types.CPointer(types.int64),
+    "I": lambda types: types.CPointer(types.uint32),
+    "n": lambda types: types.int64,
+}
+
+
+def _wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int], str]:
+    """Return a function of pointers and lengths that makes records and calls an entry; and its parameters' types."""
+    from numba import carray  # noqa: PLC0415 - as above
+
+    parameters: list[str] = []
+    types: list[str] = []
+    names: dict[str, Any] = {"carray": carray, "entry": function}
+
+    def expression(kind: Any) -> str:
+        number = len(parameters)
+        if kind is int:
+            parameters.append(f"a{number}")
+            types.append("n")
+            return f"a{number}"
+        if hasattr(kind, "__metadata__"):
+            parameters.extend([f"a{number}", f"n{number}"])
+            types.extend([kind.__metadata__[0], "n"])
+            return f"carray(a{number}, (n{number},))"
+        names[kind.__name__] = kind
+        inner = get_type_hints(kind, include_extras=True).values()
+        return f"{kind.__name__}({', '.join([expression(each) for each in inner])})"
+
+    hints = get_type_hints(getattr(function, "py_func", function), include_extras=True)
+    given = ", ".join([expression(kind) for parameter, kind in hints.items() if parameter != "return"])
+    source = f"def {name}({', '.join(parameters)}):\n    return entry({given})\n"
+    exec(source, names)  # noqa: S102 - made of our own annotations
+    return names[name], "".join(types)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{build()}\n")

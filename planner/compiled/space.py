@@ -1,0 +1,144 @@
+"""The state space of a task as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.compiled.arrays import flat, index, words
+from planner.compiled.packing import Packing
+from planner.kernels.data import NOTHING, Actions, Changes, Conditions, Space, Tree
+from planner.search.successors import decision_nodes
+from planner.task import GroundAction, Task
+
+Test = list[tuple[int, int, int]]
+"""Word, mask and bits."""
+NEVER: Final = (0, 0, 1)
+"""A test that no state passes."""
+
+
+@dataclass(slots=True)
+class _Effects:
+    """Conditional effects as they are collected: conditions and changes of each."""
+
+    conditions: list[Test] = field(default_factory=list)
+    changes: list[Test] = field(default_factory=list)
+
+
+def packed_space(task: Task, packing: Packing) -> Space:
+    """Return the state space of `task`, which has no axioms."""
+    effects = _Effects()
+    before, middle, own = [], [], []
+    for action in task.actions:
+        before.append(len(effects.changes))
+        own.append(_add_deletes(action, packing, effects))
+        middle.append(len(effects.changes))
+        for effect in action.conditional:
+            if effect.adds:
+                effects.conditions.append(_test(effect.condition, packing))
+                effects.changes.append(_merged(packing.places[fact] for fact in effect.adds))
+    before.append(len(effects.changes))
+    return Space(
+        packing.coding,
+        Actions(words(action.cost for action in task.actions), index(before), index(middle)),
+        _changes(own),
+        _conditions(effects.conditions),
+        _changes(effects.changes),
+        _conditions([_test(task.goal, packing)]),
+        _tree(task, packing),
+    )
+
+
+def _add_deletes(action: GroundAction, packing: Packing, effects: _Effects) -> Test:
+    """Add the effects that depend on what holds and delete; return what `action` assigns whatever holds."""
+    changed = {packing.variable_of[fact] for fact in action.adds}
+    always = set(action.precondition)
+    cleared = []
+    for fact in action.deletes:
+        if packing.variable_of[fact] not in changed:
+            if fact in always:
+                cleared.append(fact)
+            else:
+                _add_delete((fact,), fact, packing, effects)
+    for effect in action.conditional:
+        assigned = {packing.variable_of[fact] for fact in effect.adds}
+        for fact in effect.deletes:
+            if packing.variable_of[fact] not in assigned:
+                _add_delete((*effect.condition, fact), fact, packing, effects)
+    return _merged([*(packing.places[fact] for fact in action.adds), *(_none(fact, packing) for fact in cleared)])
+
+
+def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: _Effects) -> None:
+    effects.conditions.append(_test(condition, packing))
+    effects.changes.append([_none(fact, packing)])
+
+
+def _none(fact: int, packing: Packing) -> tuple[int, int, int]:
+    word, mask, _ = packing.places[fact]
+    return word, mask, 0
+
+
+def _test(facts: Iterable[int], packing: Packing) -> Test:
+    """Return what holds where all `facts` do: never, if two of them exclude each other."""
+    distinct = set(facts)
+    if len({packing.variable_of[fact] for fact in distinct}) < len(distinct):
+        return [NEVER]
+    return _merged(packing.places[fact] for fact in distinct)
+
+
+def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
+    """Return one mask and bits for each word."""
+    merged: dict[int, tuple[int, int]] = {}
+    for word, mask, bits in places:
+        known_mask, known_bits = merged.get(word, (0, 0))
+        merged[word] = (known_mask | mask, known_bits | bits)
+    return [(word, mask, bits) for word, (mask, bits) in merged.items()]
+
+
+def _conditions(tests: Sequence[Test]) -> Conditions:
+    starts, _ = flat([[0] * len(test) for test in tests])
+    return Conditions(
+        starts,
+        index(word for test in tests for word, _, _ in test),
+        words(mask for test in tests for _, mask, _ in test),
+        words(bits for test in tests for _, _, bits in test),
+    )
+
+
+def _changes(tests: Sequence[Test]) -> Changes:
+    starts, _ = flat([[0] * len(test) for test in tests])
+    return Changes(
+        starts,
+        index(word for test in tests for word, _, _ in test),
+        words(~mask for test in tests for _, mask, _ in test),
+        words(bits for test in tests for _, _, bits in test),
+    )
+
+
+def _tree(task: Task, packing: Packing) -> Tree:
+    """Return the decision tree of the reference tier, as arrays."""
+    coding = packing.coding
+    nodes = decision_nodes(task)
+    switches: list[int] = []
+    base: list[int] = []
+    child: list[int] = []
+    counts = []
+    for _, node_switches in nodes:
+        counts.append([0] * len(node_switches))
+        for variable, children in node_switches:
+            switches.append(variable)
+            base.append(len(child))
+            end = coding.first[variable + 1] if variable + 1 < len(coding.first) else len(coding.fact)
+            child += [children.get(fact, NOTHING) for fact in coding.fact[coding.first[variable] : end]]
+    action_start, actions = flat([actions for actions, _ in nodes])
+    return Tree(
+        action_start,
+        actions,
+        flat(counts)[0],
+        index(coding.word[variable] for variable in switches),
+        words(coding.shift[variable] for variable in switches),
+        words(coding.mask[variable] for variable in switches),
+        index(base),
+        index(child),
+    )

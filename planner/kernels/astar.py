@@ -1,0 +1,223 @@
+"""A* over packed states (Hart, Nilsson and Raphael, 1968), lazily estimated; the twin is `planner.search.astar`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.kernels.buckets import put, take
+from planner.kernels.data import (
+    CLOSED,
+    EVALUATED,
+    WAITING,
+    Exploration,
+    Landmarks,
+    Nodes,
+    Open,
+    Registry,
+    Relaxed,
+    Space,
+)
+from planner.kernels.kernel import Index, Words, entry, kernel
+from planner.kernels.lmcut import lm_cut
+from planner.kernels.numbers import (
+    BASE_F,
+    CURRENT_F,
+    ENTRIES,
+    EVALUATIONS,
+    EXHAUSTED,
+    EXPANSIONS,
+    FOUND,
+    FULL,
+    GENERATED,
+    GOAL_STATE,
+    HIGHEST_F,
+    LANDMARKS,
+    LIMIT,
+    LONGEST,
+    MAX_COST,
+    MEMBERS,
+    PAUSED,
+    PENDING,
+    REFERENCES,
+    STATES,
+    WORK,
+)
+from planner.kernels.registry import number_of
+from planner.kernels.relaxed import h_max
+from planner.kernels.states import apply, holds
+from planner.kernels.successors import applicable
+
+BLIND: Final = 0
+H_MAX: Final = 1
+LM_CUT: Final = 2
+SPARE: Final = 64
+"""Landmarks for which there must be room before a state is estimated."""
+
+
+@entry
+@kernel
+def astar(
+    kind: int,
+    work: int,
+    number: Words,
+    space: Space,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    relaxed: Relaxed,
+    room: Exploration,
+    landmarks: Landmarks,
+    found: Index,
+    stack: Index,
+) -> int:
+    """Search with the estimate `kind` for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+
+    After `FOUND`, `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all actions, `stack` for
+    all nodes of the tree.
+    """
+    words = len(room.state)
+    number[WORK] = 0
+    while number[WORK] < work:
+        if not _has_room(kind, number, registry, nodes, waiting, landmarks, len(found)):
+            return FULL
+        if number[PENDING] >= 0:
+            state = number[PENDING] + 0
+            number[PENDING] = -1
+            put(waiting, number, nodes.cost[state] + nodes.bound[state], nodes.bound[state], state)
+        state = take(waiting, number, nodes)
+        if state < 0 or number[CURRENT_F] >= number[LIMIT]:
+            return EXHAUSTED
+        if nodes.stage[state] == CLOSED:
+            continue
+        if nodes.stage[state] == WAITING and kind != BLIND:
+            _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, state)
+        elif holds(space.goal, 0, registry.state, state * words):
+            number[GOAL_STATE] = state
+            return FOUND
+        else:
+            count = applicable(space.tree, registry.state, state * words, found, stack)
+            _expand(kind, number, space, registry, nodes, waiting, landmarks, state, found, count)
+    return PAUSED
+
+
+@kernel
+def _estimate(
+    kind: int,
+    number: Words,
+    space: Space,
+    registry: Registry,
+    nodes: Nodes,
+    relaxed: Relaxed,
+    room: Exploration,
+    landmarks: Landmarks,
+    state: int,
+) -> None:
+    """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
+    number[EVALUATIONS] += 1
+    number[WORK] += len(relaxed.cost) + 20
+    nodes.stage[state] = EVALUATED
+    if kind == H_MAX:
+        value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))
+    else:
+        value = lm_cut(relaxed, room, space.coding, landmarks, registry, nodes, number, state)
+    nodes.bound[state] = max(nodes.bound[state], value)
+    if nodes.cost[state] + nodes.bound[state] < number[LIMIT]:
+        number[PENDING] = state
+
+
+@kernel
+def _expand(
+    kind: int,
+    number: Words,
+    space: Space,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    landmarks: Landmarks,
+    state: int,
+    found: Index,
+    count: int,
+) -> None:
+    """Reach the successors of `state` by the first `count` actions of `found`."""
+    number[WORK] += 20 * count + 20
+    number[EXPANSIONS] += 1
+    nodes.stage[state] = CLOSED
+    words = len(registry.state) // len(nodes.parent)
+    if kind == LM_CUT:
+        _lose(landmarks, state, 1)
+    for index in range(count):
+        action = found[index]
+        apply(space, action, registry.state, state * words, number[STATES] * words, words)
+        child = number_of(registry, number[STATES], words)
+        bound = nodes.bound[state] - space.actions.cost[action]
+        if kind == LM_CUT:
+            bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
+        _reached(number, nodes, waiting, state, action, child, nodes.cost[state] + space.actions.cost[action], bound)
+    if kind == LM_CUT:
+        _lose(landmarks, state, -1)
+
+
+@kernel
+def _has_room(
+    kind: int,
+    number: Words,
+    registry: Registry,
+    nodes: Nodes,
+    waiting: Open,
+    landmarks: Landmarks,
+    most: int,
+) -> bool:
+    """Return whether the next state can be estimated and expanded, with `most` successors, whatever comes of it."""
+    pending, reach = number[PENDING], number[MAX_COST] + 1
+    h, f = 0, number[HIGHEST_F]
+    if pending >= 0:
+        h = nodes.bound[pending] + 0
+        f = max(f, nodes.cost[pending] + h)
+    return (
+        number[STATES] + most <= len(nodes.parent)
+        and 2 * (number[STATES] + most) <= len(registry.table)
+        and number[ENTRIES] + most <= len(waiting.state)
+        and f - number[BASE_F] + reach < len(waiting.by_f)
+        and h < len(waiting.by_h)
+        and (
+            kind != LM_CUT
+            or (
+                number[LANDMARKS] + SPARE < len(landmarks.start)
+                and number[MEMBERS] + 2 * most <= len(landmarks.member)
+                and number[REFERENCES] + number[LONGEST] + SPARE <= len(landmarks.reference)
+            )
+        )
+    )
+
+
+@kernel
+def _reached(
+    number: Words, nodes: Nodes, waiting: Open, parent: int, action: int, child: int, cost: int, bound: int
+) -> None:
+    """Note that `child` is reached from `parent` by `action` at `cost`, and let it wait if that is news."""
+    if child == number[STATES]:
+        number[STATES] += 1
+        number[GENERATED] += 1
+        nodes.stage[child] = WAITING
+        nodes.bound[child] = max(0, bound)
+    elif cost < nodes.cost[child]:
+        if nodes.stage[child] == CLOSED:
+            nodes.stage[child] = EVALUATED
+        nodes.bound[child] = max(nodes.bound[child], bound)
+    else:
+        return
+    nodes.parent[child] = parent
+    nodes.action[child] = action
+    nodes.cost[child] = cost
+    if cost + nodes.bound[child] < number[LIMIT]:
+        put(waiting, number, cost + nodes.bound[child], nodes.bound[child], child)
+
+
+@kernel
+def _lose(landmarks: Landmarks, state: int, sign: int) -> None:
+    """Add to `lost[a]`, or take away again, what the landmarks of `state` with action a are worth."""
+    first = landmarks.of[state]
+    for index in range(first, first + landmarks.many[state]):
+        landmark = landmarks.reference[index]
+        for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
+            landmarks.lost[landmarks.member[member]] += sign * landmarks.worth[landmark]

@@ -1,0 +1,46 @@
+"""The single numbers that a search keeps between two calls: places in one array of `Words`, and what calls return."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STATES: Final = 0
+"""States in the registry."""
+ENTRIES: Final = 1
+"""Entries of the open list that were ever used."""
+FREE: Final = 2
+"""The first entry that is free again, or `NOTHING`."""
+OPEN: Final = 3
+"""Entries that wait."""
+BASE_F: Final = 4
+"""The f of the first bucket."""
+CURRENT_F: Final = 5
+LOWEST_H: Final = 6
+LIMIT: Final = 7
+"""Only plans that cost less are looked for."""
+GOAL_STATE: Final = 8
+PENDING: Final = 9
+"""A state that has yet to be put into the open list, or -1."""
+EVALUATIONS: Final = 10
+EXPANSIONS: Final = 11
+GENERATED: Final = 12
+LANDMARKS: Final = 13
+MEMBERS: Final = 14
+REFERENCES: Final = 15
+WORK: Final = 16
+"""Steps of inner loops since the call began."""
+LONGEST: Final = 17
+"""The most landmarks that a state has had."""
+MAX_COST: Final = 18
+"""What the dearest action costs."""
+HIGHEST_F: Final = 19
+"""The highest f that any entry has had."""
+HOW_MANY: Final = 20
+
+PAUSED: Final = 0
+"""So much work was done as was allowed."""
+EXHAUSTED: Final = 1
+FOUND: Final = 2
+"""`GOAL_STATE` is reached by a plan that costs `CURRENT_F`."""
+FULL: Final = 3
+"""An array is too short: lengthen it, and call again."""

@@ -1,0 +1,100 @@
+"""The delete relaxation: what an exploration starts from, and h_max (Bonet and Geffner, 2001)."""
+
+from __future__ import annotations
+
+from planner.kernels.data import INFINITE, NOTHING, Coding, Exploration, Relaxed
+from planner.kernels.heap import pop, push
+from planner.kernels.kernel import Words, kernel
+
+
+@kernel
+def begin(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+    """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`.
+
+    States that are estimated one after the other are mostly alike: only where they differ are preconditions counted.
+    """
+    for variable in range(len(coding.word)):
+        word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
+        before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
+        if before != now:
+            _count(relaxed, room, coding.fact[coding.first[variable] + before], 1)
+            _count(relaxed, room, coding.fact[coding.first[variable] + now], -1)
+    for word in range(len(room.state)):
+        room.state[word] = state[base + word]
+    for fact in range(len(room.value)):
+        room.value[fact] = INFINITE
+        room.looked[fact] = 0
+    for variable in range(len(coding.word)):
+        value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+        fact = coding.fact[coding.first[variable] + value]
+        if fact != NOTHING:
+            room.value[fact] = 0
+            room.looked[fact] = 1
+    start = len(room.value) - 2
+    room.value[start] = 0
+    room.looked[start] = 1
+    for operator in range(len(relaxed.cost)):
+        room.missing[operator] = room.at_first[operator]
+        room.price[operator] = relaxed.cost[operator]
+
+
+@kernel
+def _count(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> None:
+    if fact != NOTHING:
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            room.at_first[relaxed.needed[index]] += difference
+
+
+@kernel
+def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int, waiting: int) -> int:
+    """Let the effects of `operator` be reached at `value`, where that is less; return how many facts wait."""
+    for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
+        effect = relaxed.effect[index]
+        if value < room.value[effect]:
+            room.value[effect] = value
+            waiting = push(room.heap, room.place, room.value, waiting, effect)
+    return waiting
+
+
+@kernel
+def fire_ready(relaxed: Relaxed, room: Exploration) -> int:
+    """Fire the operators all of whose preconditions hold at first; return how many facts wait."""
+    waiting = 0
+    for operator in range(len(relaxed.cost)):
+        if not room.missing[operator]:
+            room.supporter[operator] = relaxed.precondition[relaxed.precondition_start[operator]]
+            waiting = fire(relaxed, room, operator, room.price[operator], waiting)
+    return waiting
+
+
+@kernel
+def reach(relaxed: Relaxed, room: Exploration, waiting: int) -> int:
+    """Find the h_max value of the goal, and of all facts below it; return how many facts wait."""
+    value, goal = room.value, len(room.value) - 1
+    while waiting and value[room.heap[0]] < value[goal]:
+        fact = pop(room.heap, room.place, value, waiting)
+        waiting -= 1
+        room.looked[fact] = 1
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            operator = relaxed.needed[index]
+            room.missing[operator] -= 1
+            if not room.missing[operator]:
+                room.supporter[operator] = fact
+                waiting = fire(relaxed, room, operator, value[fact] + room.price[operator], waiting)
+    return waiting
+
+
+@kernel
+def forget(room: Exploration, waiting: int) -> None:
+    """Empty the queue of `waiting` facts."""
+    for index in range(waiting):
+        room.place[room.heap[index]] = NOTHING
+
+
+@kernel
+def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> int:
+    """Return the h_max value of the state at `state[base]`, `INFINITE` for a dead end."""
+    begin(relaxed, room, coding, state, base)
+    waiting = reach(relaxed, room, fire_ready(relaxed, room))
+    forget(room, waiting)
+    return room.value[len(room.value) - 1]

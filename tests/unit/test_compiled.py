@@ -1,0 +1,164 @@
+"""The compiled tier against its twins: kernels as they stand, and the same as machine code."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from search_twins import applied, finished, perfect, random_task, reachable, replayed, successors
+
+from planner.compiled import library
+from planner.compiled.arrays import empty_index, words, zeros
+from planner.compiled.astar import KINDS, CompiledAstar
+from planner.compiled.packing import WORD_BITS, packing
+from planner.compiled.relaxed import exploration, packed_relaxation
+from planner.compiled.space import packed_space
+from planner.heuristics import REGISTRY
+from planner.heuristics.relaxed import relax
+from planner.kernels import heap
+from planner.kernels.data import INFINITE, NOTHING, Registry
+from planner.kernels.registry import number_of
+from planner.kernels.relaxed import h_max
+from planner.kernels.states import apply, holds
+from planner.kernels.successors import applicable
+from planner.search.run import Ending, Run
+from planner.task import INFINITY, Task, bits
+
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+SEEDS = range(120)
+
+
+def searched(task: Task, heuristic: str, entries, **sizes) -> Run:
+    run = Run()
+    assert finished(CompiledAstar(task, heuristic, entries, **sizes).steps(run)) is Ending.EXHAUSTED
+    return run
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("heuristic", KINDS)
+def test_the_cheapest_plan_is_found(heuristic, seed):
+    task = random_task(seed, axioms=False)
+    best = perfect(task)[frozenset(task.initial)]
+    run = searched(task, heuristic, PLAIN, work=50, room=1)
+    assert run.limit == run.lower_bound == best
+    if best < INFINITY:
+        assert replayed(task, run.plan) == best
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_states_change_as_sets_of_facts_do(seed):
+    task = random_task(seed, axioms=False)
+    packed = packing(task)
+    space = packed_space(task, packed)
+    found, stack = empty_index(len(task.actions)), empty_index(len(space.tree.action_start))
+    for state in reachable(task):
+        room = words(packed.pack(state) * 2)
+        count = applicable(space.tree, room, 0, found, stack)
+        assert sorted(found[:count]) == sorted(number for number, _ in successors(task, state))
+        for number in found[:count]:
+            apply(space, number, room, 0, packed.words, packed.words)
+            assert list(room[packed.words :]) == packed.pack(applied(task, state, number))
+        assert holds(space.goal, 0, room, 0) == state.issuperset(task.goal)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_h_max_is_that_of_the_reference_tier(seed):
+    task = random_task(seed, axioms=False)
+    packed, relaxed = packing(task), relax(task)
+    arrays = packed_relaxation(relaxed, len(task.actions))
+    room = exploration(relaxed, len(task.actions), packed)
+    twin = REGISTRY["hmax"].build(task, [action.cost for action in task.actions], lambda: None)
+    states = list(reachable(task))
+    random.Random(seed).shuffle(states)
+    for state in states:
+        value = h_max(arrays, room, packed.coding, words(packed.pack(state)), 0)
+        assert min(value, INFINITE) == min(twin(bits(state)), INFINITE)
+
+
+def test_wide_tasks_take_several_words():
+    task = random_task(3, axioms=False)
+    many = Task(
+        task.facts * 40,
+        tuple(tuple(fact + copy * len(task.facts) for fact in facts) for copy in range(40) for facts in task.variables),
+        tuple(fact + copy * len(task.facts) for copy in range(40) for fact in task.initial),
+        task.goal,
+        task.actions,
+    )
+    packed = packing(many)
+    assert packed.words > 1
+    assert all(0 <= word < 1 << WORD_BITS for word in packed.pack(many.initial))
+    assert searched(many, "lmcut", PLAIN).limit == searched(task, "lmcut", PLAIN).limit
+
+
+def test_the_registry_numbers_states_once():
+    draw = random.Random(1)
+    rows = [(draw.randrange(20), draw.randrange(1 << 63)) for _ in range(30)]
+    registry, numbers = Registry(zeros(400), empty_index(256)), {}
+    for _ in range(300):
+        row = draw.choice(rows)
+        registry.state[2 * len(numbers)], registry.state[2 * len(numbers) + 1] = row
+        assert number_of(registry, len(numbers), 2) == numbers.setdefault(row, len(numbers))
+
+
+def test_the_heap_gives_the_least_first():
+    draw, facts = random.Random(2), 40
+    value, place, queue, size = words([1000] * facts), empty_index(facts), empty_index(facts), 0
+    waiting: set[int] = set()
+    for _ in range(2_000):
+        if waiting and draw.random() < 0.4:
+            fact = heap.pop(queue, place, value, size)
+            size -= 1
+            assert value[fact] == min(value[each] for each in waiting)
+            waiting.remove(fact)
+            assert place[fact] == NOTHING
+        else:
+            fact = draw.randrange(facts)
+            value[fact] = draw.randrange(value[fact] + 1) if fact in waiting else draw.randrange(1000)
+            size = heap.push(queue, place, value, size, fact)
+            waiting.add(fact)
+        assert size == len(waiting)
+
+
+def test_a_limit_excludes_dearer_plans():
+    task = next(task for task in (random_task(seed, axioms=False) for seed in SEEDS) if 1 < _best(task) < INFINITY)
+    run = Run(limit=_best(task))
+    assert finished(CompiledAstar(task, "lmcut", PLAIN).steps(run)) is Ending.EXHAUSTED
+    assert run.plan is None
+    assert run.lower_bound == _best(task)
+
+
+def _best(task: Task) -> int:
+    return perfect(task)[frozenset(task.initial)]
+
+
+def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    environment = os.environ | {"FORETHOUGHT_CACHE": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "planner.compiled.build"], env=environment, check=True, timeout=300)
+    monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(library, "_loaded", [])
+    entries = library.loaded()
+    assert entries is not None
+    for seed in SEEDS:
+        task = random_task(seed, axioms=False)
+        for heuristic in KINDS:
+            mine, twin = searched(task, heuristic, entries), searched(task, heuristic, PLAIN)
+            assert mine.plan == twin.plan
+            assert (mine.limit, mine.expanded, mine.evaluated, mine.generated) == (
+                twin.limit, twin.expanded, twin.evaluated, twin.generated,
+            )  # fmt: skip
+    stamp = next(Path(tmp_path).rglob("complete"))
+    stamp.write_text("another processor", "utf-8")
+    monkeypatch.setattr(library, "_loaded", [])
+    assert library.loaded() is None
+
+
+def test_without_machine_code_there_is_none_to_load(tmp_path, monkeypatch):
+    monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
+    monkeypatch.setattr(library, "_loaded", [])
+    assert not library.is_built()
+    assert library.loaded() is None
