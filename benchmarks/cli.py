@@ -236,7 +236,11 @@ def _tasks(
     chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
     found = chosen.of(load_suite(suite))
     if not found:
-        asked = {"--track": [track] if track else [], "--domain": domains or [], "--name": names or []}
+        asked: dict[str, list[str]] = {
+            "--track": [track.value] if track else [],
+            "--domain": domains or [],
+            "--name": names or [],
+        }
         options = " ".join(f"{option} '{pattern}'" for option, patterns in asked.items() for pattern in patterns)
         raise DocumentError(f"no task fits {options}", Location(str(suite)), "`bench suites` lists the domains")
     return found

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from benchmarks.planners import COVERED, PROVED, Outcome
 from planner.errors import DocumentError, Location
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 Key = tuple[str, str, str, str, str, int]
 
@@ -82,7 +88,11 @@ def read_records(path: Path) -> list[Record]:
     Raises `DocumentError` where any other line is not a record.
     """
     records: list[Record] = []
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        message = f"the file is no UTF-8 text: {error.reason} at offset {error.start}"
+        raise DocumentError(message, Location(str(path))) from None
     for number, line in enumerate(lines, start=1):
         if not line.endswith("\n"):
             break
@@ -104,6 +114,23 @@ def append_record(path: Path, record: Record) -> None:
         file.write(record.to_line())
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def reserved(path: Path) -> Iterator[None]:
+    """Keep other runs away from `path`, which is made with its folder; raises `DocumentError` where one is at it.
+
+    Nothing is kept away on systems without `flock`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                hint = "wait for it, or give another file with --out"
+                raise DocumentError("another run is writing to this file", Location(str(path)), hint) from None
+        yield
 
 
 def resume(path: Path) -> set[Key]:

@@ -18,7 +18,7 @@ from benchmarks.pddltext import task_features
 from benchmarks.planners import Answer, Outcome, Planner, installed
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
 from benchmarks.process import Limits, Run, run_limited
-from benchmarks.records import Record, append_record, resume
+from benchmarks.records import Record, append_record, reserved, resume
 from benchmarks.suite import BenchmarkTask
 from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
 
@@ -69,10 +69,16 @@ def attempts_of(tasks: Iterable[BenchmarkTask], planners: Sequence[Planner], rou
 def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> int:
     """Carry out the attempts that `out` does not have yet, append their records to it and `tell` each.
 
-    Returns how many were carried out.
+    Returns how many were carried out. Raises `DocumentError` where another run is at `out`.
     """
-    done = resume(out)
-    todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
+    with reserved(out):
+        done = resume(out)
+        todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
+        _run(todo, out, settings, tell)
+    return len(todo)
+
+
+def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> None:
     with ThreadPoolExecutor(settings.jobs) as pool:
         futures: list[Future[Record]] = [pool.submit(carry_out, attempt, settings) for attempt in todo]
         try:
@@ -83,7 +89,6 @@ def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Ca
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return len(todo)
 
 
 def carry_out(attempt: Attempt, settings: Settings) -> Record:

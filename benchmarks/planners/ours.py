@@ -24,6 +24,7 @@ STATUSES: Final = {
     "UNSOLVABLE": Outcome.UNSOLVABLE,
     "UNSUPPORTED": Outcome.UNSUPPORTED,
 }
+OPTIONS: Final = ("mode", "search", "heuristic", "engine")
 STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
 """What an unknown result was stopped by; the only one who cancels is the harness, when time is up."""
 EXITS: Final = {11: Outcome.UNKNOWN, 12: Outcome.UNSUPPORTED}
@@ -36,6 +37,14 @@ class Ours:
 
     label: str
     options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from planner.strategy import checked_names  # noqa: PLC0415 - loaded only for our own planner
+
+        for name in self.options:
+            if name not in OPTIONS:
+                raise ValueError(f"there is no option {name!r}; there are {', '.join(OPTIONS)}")
+        checked_names(self.options.get("mode", "anytime"), self.options.get("search"), self.options.get("heuristic"))
 
     @property
     def configuration(self) -> str:

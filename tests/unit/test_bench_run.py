@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +11,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.cli import app
+from benchmarks.cli import app, processor
 from benchmarks.planners import Answer, Job, Outcome, planner_of
 from benchmarks.planners.base import stated_cost
 from benchmarks.process import Limits, Run
-from benchmarks.records import Record, read_records
+from benchmarks.records import Record, read_records, reserved
 from benchmarks.run import Attempt, Settings, attempts_of, carry_out, check_again, judged, plan_length, run_all
 from benchmarks.suite import BenchmarkTask, load_suite
 from benchmarks.validators import Verdict
-from planner.errors import DocumentError
+from planner.errors import DocumentError, InputError
 
 DOMAIN = """(define (domain walk) (:requirements :strips)
   (:predicates (at ?p) (way ?p ?q))
@@ -232,12 +234,67 @@ def test_a_planner_that_is_not_installed_is_left_out(
             "there is no validator 'pyperplam'; did you",
         ),
         (("run", "SUITE/none", "--planner", "symk-bd"), "no planning tasks found"),
+        (("run", "SUITE", "--planner", "ours:mode=bad"), "there is no mode 'bad'; there are anytime, first, optimal"),
+        (("run", "SUITE", "--planner", "ours:tempo=3"), "is not a configuration: there is no option 'tempo'"),
+        (("run", "SUITE", "--planner", "ours:", "--domain", "zz*"), "no task fits --domain 'zz*'"),
+        (
+            ("run", "SUITE", "--planner", "ours:", "--track", "opt", "--name", "p1*"),
+            "no task fits --track 'opt' --name",
+        ),
+        (("table", "SUITE/empty"), "empty: there are no results; "),
+        (("table", "SUITE/binary"), "binary: the file is no UTF-8 text: "),
     ],
 )
 def test_mistakes_on_the_command_line(arguments: tuple[str, ...], message: str, suite: Path) -> None:
     given = [word.replace("SUITE", str(suite)) for word in arguments]
-    with pytest.raises(DocumentError, match=message.replace("?", r"\?")):
+    (suite / "empty").touch()
+    (suite / "binary").write_bytes(b"\xff\n")
+    with pytest.raises(InputError, match=re.escape(message)):
         CliRunner().invoke(app, given, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--time-limit=-1",
+        "--time-limit=nan",
+        "--time-limit=inf",
+        "--memory-limit=0",
+        "--core=99999",
+        "--core=x",
+        "--sample=-3",
+    ],
+)
+def test_numbers_that_make_no_sense(option: str, suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    result = CliRunner().invoke(app, ["run", str(suite), "--planner", "ours:", "--out", str(out), option])
+    assert (result.exit_code, out.exists()) == (2, False), result.output
+    assert option.partition("=")[0] in result.output
+
+
+def test_a_processor_that_is_there() -> None:
+    assert processor(min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0) >= 0
+
+
+def test_what_was_there_already_is_told_only_where_it_was(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.planners.planner_of", lambda name: Scripted(name, GOOD))
+    arguments = ["run", str(suite), "--out", str(tmp_path / "r.jsonl"), "--check", "none", "--planner", "a"]
+    said = [
+        CliRunner().invoke(app, [*arguments, *more], catch_exceptions=False).output for more in ([], ["--planner", "b"])
+    ]
+    assert said[0].endswith("3 of 3 runs carried out\n")
+    assert said[1].endswith(f"3 of 6 runs carried out, the others were in {tmp_path / 'r.jsonl'} already\n")
+
+
+def test_two_runs_do_not_write_one_file(suite: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    out = tmp_path / "deeper" / "results.jsonl"
+    attempts = attempts_of(load_suite(suite), [A])
+    with reserved(out), pytest.raises(DocumentError, match="another run is writing to this file; wait"):
+        run_all(attempts, out, SETTINGS, lambda _: None)
+    assert run_all(attempts, out, Settings(Limits(10, 1), validators=()), lambda _: None) == 3
 
 
 def test_ours_solves_a_task(task: BenchmarkTask) -> None:
