@@ -128,9 +128,9 @@ class ProblemBuilder:
         place = places.within(index)
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
-            raise place.error(f"'{formula}' is stated as a fact", "leave it out: what is not stated is false")
+            raise place.error(f"{shown(str(formula))} is stated as a fact", "leave it out: what is not stated is false")
         if not isinstance(formula, Atom):
-            raise place.error(f"a fact is an atom, not '{formula}'")
+            raise place.error(f"a fact is an atom, not {shown(str(formula))}")
         self._check_use(self._scope.uses[-1])
         if formula.predicate in self._derived:
             raise place.error(f"{formula} is derived and cannot be stated", "state what it is derived from")

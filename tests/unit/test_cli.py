@@ -389,6 +389,14 @@ def test_the_demo_shows_a_proof_and_a_reason(run: Run) -> None:
     assert "It would have a plan if, from the start:" in out
 
 
+def test_the_demo_tells_commands_that_can_be_typed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", [".venv/bin/forethought", "demo"])
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    assert "\n.venv/bin/forethought check DOMAIN " in run("demo")[1]
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert "\nforethought check DOMAIN " in run("demo")[1]
+
+
 @pytest.mark.parametrize("name", shipped_names())
 def test_shipped_domains_are_solved_by_name_and_clean(run: Run, name: str) -> None:
     assert run("solve", name)[0] == Exit.OK

@@ -207,6 +207,26 @@ def test_a_signal_while_the_command_is_loaded_is_quiet(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (Exit.INTERRUPTED, "", "")
 
 
+LINGERING = """
+import os, signal, threading, time
+
+def linger():
+    threading.main_thread().join()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+
+threading.Thread(target=linger).start()
+from planner import Domain
+domain = Domain("lingering")
+"""
+
+
+def test_a_signal_after_the_command_has_ended_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "lingering.py").write_text(LINGERING, encoding="utf-8")
+    done = forethought("check", "lingering.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (Exit.INTERRUPTED, "lingering: nothing to report\n")
+
+
 def test_timers_and_handlers_of_others_are_put_back() -> None:
     before = signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGTERM)
     timer = signal.getitimer(signal.ITIMER_REAL)[0] > 0
