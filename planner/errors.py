@@ -16,8 +16,9 @@ Limits (time, memory, cancellation) are not errors: they end in a `Result`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from planner.records import dataclass
 
 if TYPE_CHECKING:
     from planner.plan import Result

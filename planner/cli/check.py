@@ -25,14 +25,15 @@ def check(
 ) -> None:
     """Say what is odd about a domain, and with a problem also what can never happen in it."""
     from planner.check import Level, check_domain, check_problem  # noqa: PLC0415 - each command loads what it runs
-    from planner.cli.input import domain_or_problem  # noqa: PLC0415 - as above
+    from planner.cli.input import domain_or_problem, named  # noqa: PLC0415 - as above
     from planner.model import Problem  # noqa: PLC0415 - as above
 
     memory = limit_memory(memory_limit)
     with interruptible(left(time_limit, context.obj)):
         loaded = domain_or_problem(domain, problem)
         budget = Budget(left(time_limit, context.obj), memory)
-        findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
+        with named(domain, problem):
+            findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
     if findings:
         give("\n".join(map(str, findings)))
     if not quiet:

@@ -35,14 +35,15 @@ def explain(
     quiet: arguments.Quiet = False,
 ) -> None:
     """Say why each step of a plan is there; or why there is no plan, and what would give one."""
-    from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+    from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
+    from planner.load import load  # noqa: PLC0415 - as above
 
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=context.obj)
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
         if plan is not None:
             raise typer.Exit(explain_given(loaded, plan))
-        with watchman.searching() as budget.cancel:
+        with named(domain, problem), watchman.searching() as budget.cancel:
             result = solved(loaded, budget)
     if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))

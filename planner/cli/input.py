@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from planner.errors import InputError, Location
 from planner.load import load, open_source
 from planner.model import DomainModel, Problem
 
@@ -12,3 +17,15 @@ def domain_or_problem(domain: str, problem: str | None) -> Problem | DomainModel
         return load(domain, problem)
     source = open_source(domain)
     return next(iter(source.problems().values()), None) or source.domain()
+
+
+@contextmanager
+def named(domain: str, problem: str | None) -> Iterator[None]:
+    """Say in which file a mistake is that shows only when the problem is worked on, and has no place of its own."""
+    try:
+        yield
+    except InputError as error:
+        if error.location is not None:
+            raise
+        source = problem if problem is not None and Path(problem).is_file() else domain
+        raise type(error)(error.message, Location(source), error.hint) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json as json_format
 from collections.abc import Callable
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -58,12 +59,16 @@ def solve(
     memory, watch = limit_memory(memory_limit), Watch()
 
     def work() -> Result:
-        from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+        from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
+        from planner.load import load  # noqa: PLC0415 - as above
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
+        from planner.strategy import checked_names  # noqa: PLC0415 - as above
 
+        checked_names(mode.value, search, heuristic)
         with interruptible(left(time_limit, context.obj)) as watchman:
             loaded = load(domain, problem)
-            with watchman.searching() as cancel:
+            of_problem = named(domain, problem) if engine is None else nullcontext()
+            with of_problem, watchman.searching() as cancel:
                 return solve_problem(
                     loaded,
                     mode=mode.value,

@@ -43,7 +43,7 @@ class Relaxed:
         self._table = FactTable.of(self.database, self.database.growing)
         residuals = Residuals(self._table, self.database)
         self.actions = list(instantiate_actions(schemas, normal.problem, self._table, residuals, budget))
-        rules = [*instantiate_axioms(axioms, self._table, residuals), *residuals.rules]
+        rules = [*instantiate_axioms(axioms, self._table, residuals, budget), *residuals.rules]
         self._initial = self._table.holding(self.database.initial)
         derived = {rule.head for rule in rules}
         given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]

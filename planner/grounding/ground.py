@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.axioms import layers
 from planner.grounding.costs import common_resolution
-from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms, instantiate_goal
+from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms, instantiate_goal, parts_of
+from planner.grounding.joins import batches
 from planner.grounding.literals import FactTable, Literal
 from planner.grounding.mutex import Group, MutexFinder, cover
 from planner.grounding.negation import needed_negations, write_negations
@@ -22,6 +22,7 @@ from planner.grounding.simplify import RawTask, simplify
 from planner.model import Atom, Formula, Not, Problem
 from planner.normalise import narrowed, normalise
 from planner.plan import Step, exact
+from planner.records import dataclass
 from planner.task import ConditionalEffect, GroundAction, Task
 
 
@@ -35,8 +36,7 @@ def ground(problem: Problem, budget: Budget) -> Task:
         found = explore(problem, budget)
         if found.unreachable_goal is not None:
             return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
-        keep_relevant(found.task, relevant_literals(found.task))
-        budget.check()
+        keep_relevant(found.task, relevant_literals(found.task, budget), budget)
         return _finish(found.task, found.atoms, budget)
 
 
@@ -68,10 +68,10 @@ def explore(problem: Problem, budget: Budget) -> Explored:
         initial=table.holding(database.initial),
         goal=goal,
         actions=list(instantiate_actions(schemas, normal.problem, table, residuals, budget)),
-        rules=list(instantiate_axioms(axioms, table, residuals)),
+        rules=list(instantiate_axioms(axioms, table, residuals, budget)),
     )
     task.rules.extend(residuals.rules)
-    impossible = simplify(task, len(table.atoms))
+    impossible = simplify(task, len(table.atoms), budget)
     return Explored(task, table.atoms, None if impossible is None else _literal(impossible, table.atoms))
 
 
@@ -84,7 +84,7 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     derived = {rule.head for rule in task.rules}
     basic = _basic_facts(task, derived)
     groups = MutexFinder(atoms, task.initial, task.actions, basic).groups(budget)
-    _drop_impossible(task, groups)
+    _drop_impossible(task, groups, budget)
     needed = needed_negations(task)
     variables = [*cover(groups, basic)]
     partner = {group[0]: place for place, group in enumerate(variables) if len(group) == 1}
@@ -95,8 +95,9 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
             variables[partner[fact]] = (fact, negation[fact])
         elif fact not in derived:
             variables.append((negation[fact],))
-    for action in task.actions:
-        write_negations(action, negation)
+    if negation:
+        for action in task.actions:
+            write_negations(action, negation)
     initial = task.initial.union(
         [negation[fact] for fact in needed if fact not in task.initial and fact not in derived]
     )
@@ -107,52 +108,44 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     ]
     names: list[Atom | Not] = [*atoms, *[Not(atoms[fact]) for fact in negation]]
     numbers = _Numbering.of(ordered, negation)
-    resolution = common_resolution({action.cost for action in task.actions})
+    actions = _Actions(numbers, task.actions)
     return Task(
         facts=tuple([names[fact] for fact in ordered]),
         variables=tuple([numbers(group) for group in variables]),
         initial=numbers(fact for fact in initial if fact in numbers.literals),
         goal=numbers(task.goal),
-        actions=tuple([numbers.action(action, resolution) for action in task.actions]),
+        actions=tuple(actions.finished(budget)),
         axioms=layers(task.rules, negation, numbers.literals, names),
-        resolution=resolution,
+        resolution=actions.resolution,
         derived=frozenset(numbers([*derived, *[~fact for fact in negation if fact in derived]])),
     )
 
 
 def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
     """Return the facts that conditions, effects, rules or the goal speak of and that are not derived, ascending."""
-    used: set[int] = {fact if fact >= 0 else ~fact for fact in task.goal}
-    for action in task.actions:
-        used.update(action.adds, action.deletes, _positive(action.condition))
-        for effect in action.effects:
-            used.update(effect.adds, effect.deletes, _positive(effect.condition))
-    for rule in task.rules:
-        used.update(_positive(rule.body))
-    return sorted(used - derived)
+    used: set[Literal] = set(task.goal)
+    for part in parts_of(task.actions):
+        used.update(part.condition, part.adds, part.deletes)
+    used.update(chain.from_iterable([rule.body for rule in task.rules]))
+    return sorted({literal if literal >= 0 else ~literal for literal in used} - derived)
 
 
-def _positive(literals: Iterable[Literal]) -> list[int]:
-    return [literal if literal >= 0 else ~literal for literal in literals]
-
-
-def _drop_impossible(task: RawTask, groups: list[Group]) -> None:
+def _drop_impossible(task: RawTask, groups: list[Group], budget: Budget) -> None:
     """Drop the actions that need two facts of a mutex group."""
     groups_of: dict[int, list[int]] = {}
     for number, group in enumerate(groups):
         for fact in group:
             groups_of.setdefault(fact, []).append(number)
-    task.actions = [action for action in task.actions if not _clashes(action, groups_of)]
+    kept: list[RawAction] = []
+    for batch in batches(task.actions):
+        budget.check()
+        kept += [action for action in batch if not _clashes(action, groups_of)]
+    task.actions = kept
 
 
 def _clashes(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
-    seen: set[int] = set()
-    for literal in action.condition:
-        for group in groups_of.get(literal, ()):
-            if group in seen:
-                return True
-            seen.add(group)
-    return False
+    needed = [group for literal in action.condition if literal in groups_of for group in groups_of[literal]]
+    return len(set(needed)) < len(needed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +160,33 @@ class _Numbering:
         return cls(number | {~fact: number[opposite] for fact, opposite in negation.items()})
 
     def __call__(self, literals: Iterable[Literal]) -> tuple[int, ...]:
-        known = self.literals
-        return tuple(sorted([known[literal] for literal in literals]))
+        return tuple(sorted(map(self.literals.__getitem__, literals)))
 
-    def action(self, raw: RawAction, resolution: int) -> GroundAction:
-        effects = [ConditionalEffect(self(e.condition), self(e.adds), self(e.deletes)) for e in raw.effects]
+
+class _Actions:
+    """Ground actions, made from raw ones; equal costs are made exact and integral once."""
+
+    def __init__(self, numbers: _Numbering, actions: list[RawAction]) -> None:
+        self._numbers = numbers
+        self._actions = actions
+        costs = {action.cost for action in actions}
+        self.resolution = common_resolution(costs)
+        self._costs = {cost: (exact(cost), int(cost * self.resolution)) for cost in costs}
+
+    def finished(self, budget: Budget) -> Iterator[GroundAction]:
+        """Yield the ground actions in order."""
+        for batch in batches(self._actions):
+            budget.check()
+            yield from map(self._action, batch)
+
+    def _action(self, raw: RawAction) -> GroundAction:
+        numbers, (cost, units) = self._numbers, self._costs[raw.cost]
+        effects = [ConditionalEffect(numbers(e.condition), numbers(e.adds), numbers(e.deletes)) for e in raw.effects]
         return GroundAction(
-            Step(raw.action.name, raw.arguments, exact(raw.cost)),
-            self(raw.condition),
-            self(raw.adds),
-            self(raw.deletes),
+            Step(raw.action.name, raw.arguments, cost),
+            numbers(raw.condition),
+            numbers(raw.adds),
+            numbers(raw.deletes),
             tuple(effects),
-            int(raw.cost * resolution),
+            units,
         )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from planner.budget import Budget
 from planner.grounding.costs import cost_picker
-from planner.grounding.joins import Row, projector
-from planner.grounding.literals import ConditionPicker, FactTable, Literal, RawRule, pickers
+from planner.grounding.joins import Row, batches, projector
+from planner.grounding.literals import FactTable, Literal, Picker, RawRule
 from planner.grounding.residual import Residuals
 from planner.grounding.rules import AxiomRule, EffectRule, SchemaRules
 from planner.model import Action, Formula, Not, Number, Problem
 from planner.normalise import Conjunction
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RawEffect:
     """A conditional effect over literals."""
 
@@ -25,7 +26,7 @@ class RawEffect:
     deletes: list[int]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RawAction:
     """A ground action over literals; `adds` and `deletes` may overlap (adding wins)."""
 
@@ -38,62 +39,67 @@ class RawAction:
     effects: list[RawEffect] = field(default_factory=list)
 
 
+def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
+    """Yield each action and its conditional effects."""
+    for action in actions:
+        yield action
+        if action.effects:
+            yield from action.effects
+
+
+BATCH: Final = 4096
+"""How many instances are made before the budget is looked at."""
+
+
 def instantiate_actions(
     schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
 ) -> Iterator[RawAction]:
     """Yield the ground actions of all schemas."""
     for rules in schemas:
-        budget.check()
-        yield from _instances(rules, problem, table, residuals)
+        yield from _instances(rules, problem, table, residuals, budget)
 
 
-def _instances(rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals) -> Iterator[RawAction]:
+def _instances(
+    rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
+) -> Iterator[RawAction]:
     schema, names = rules.schema, rules.rule.names
     action, arity = schema.action, len(schema.action.parameters)
-    condition = ConditionPicker(schema.condition, names, table)
-    adds, deletes = pickers(schema.adds, names, table), pickers(schema.deletes, names, table)
+    condition = Picker(schema.condition.atoms, schema.condition.negated, names, table)
+    adds, deletes = Picker(schema.adds, (), names, table), Picker(schema.deletes, (), names, table)
     cost = cost_picker(action, problem)
-    effects = [_effects_by_row(effect, table, residuals) for effect in rules.effects]
+    effects = [_effects_by_row(effect, table, residuals, budget) for effect in rules.effects]
     witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
-    for row in rules.rule.found.rows:
-        literals = condition(row)
-        if schema.condition.residual and not _expand(schema.condition, names, row, residuals, literals):
-            continue
-        arguments = row[:arity]
-        if arity < len(names):
-            case = (arguments, tuple(literals))
-            if case in witnessed:
+    for rows in batches(rules.rule.found.rows, BATCH):
+        budget.check()
+        for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
+            if schema.condition.residual and not _expand(schema.condition, names, row, residuals, literals):
                 continue
-            witnessed.add(case)
-        yield RawAction(
-            action,
-            arguments,
-            cost(arguments),
-            literals,
-            [number for pick in adds if (number := pick(row)) is not None],
-            [number for pick in deletes if (number := pick(row)) is not None],
-            [effect for by_row in effects for effect in by_row.get(row, ())],
-        )
+            arguments = row
+            if arity < len(names):
+                arguments = row[:arity]
+                case = (arguments, tuple(literals))
+                if case in witnessed:
+                    continue
+                witnessed.add(case)
+            conditional = [effect for by_row in effects for effect in by_row.get(row, ())] if effects else []
+            yield RawAction(action, arguments, cost(arguments), literals, added, deleted, conditional)
 
 
-def _effects_by_row(effect: EffectRule, table: FactTable, residuals: Residuals) -> Mapping[Row, list[RawEffect]]:
+def _effects_by_row(
+    effect: EffectRule, table: FactTable, residuals: Residuals, budget: Budget
+) -> Mapping[Row, list[RawEffect]]:
     """Return the ground effects by the row of the action instance that they belong to."""
     rule, names = effect.rule, effect.rule.names
-    condition = ConditionPicker(_without(rule.condition, effect), names, table)
-    adds, deletes = pickers(effect.adds, names, table), pickers(effect.deletes, names, table)
+    guarded = _without(rule.condition, effect)
+    condition = Picker(guarded.atoms, guarded.negated, names, table)
+    adds, deletes = Picker(effect.adds, (), names, table), Picker(effect.deletes, (), names, table)
     given = projector(rule.given_terms, names)
     found: dict[Row, list[RawEffect]] = defaultdict(list)
-    for row in rule.found.rows:
-        literals = condition(row)
-        if rule.condition.residual and not _expand(rule.condition, names, row, residuals, literals):
-            continue
-        found[given(row)].append(
-            RawEffect(
-                literals,
-                [number for pick in adds if (number := pick(row)) is not None],
-                [number for pick in deletes if (number := pick(row)) is not None],
-            )
-        )
+    for rows in batches(rule.found.rows, BATCH):
+        budget.check()
+        for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
+            if not rule.condition.residual or _expand(rule.condition, names, row, residuals, literals):
+                found[given(row)].append(RawEffect(literals, added, deleted))
     return found
 
 
@@ -118,17 +124,21 @@ def _expand(
     return True
 
 
-def instantiate_axioms(axioms: list[AxiomRule], table: FactTable, residuals: Residuals) -> Iterator[RawRule]:
+def instantiate_axioms(
+    axioms: list[AxiomRule], table: FactTable, residuals: Residuals, budget: Budget
+) -> Iterator[RawRule]:
     """Yield the ground rules of all axioms."""
     for axiom in axioms:
         names, condition = axiom.rule.names, axiom.rule.condition
-        pick = ConditionPicker(condition, names, table)
-        (head,) = pickers([axiom.axiom.head], names, table)
-        for row in axiom.rule.found.rows:
-            literals = pick(row)
-            number = head(row)
-            if number is not None and _expand(condition, names, row, residuals, literals):
-                yield RawRule(tuple(literals), number)
+        body, head = (
+            Picker(condition.atoms, condition.negated, names, table),
+            Picker([axiom.axiom.head], (), names, table),
+        )
+        for rows in batches(axiom.rule.found.rows, BATCH):
+            budget.check()
+            for row, literals, (number,) in zip(rows, body(rows), head(rows), strict=True):
+                if not condition.residual or _expand(condition, names, row, residuals, literals):
+                    yield RawRule(tuple(literals), number)
 
 
 def instantiate_goal(goal: Conjunction, residuals: Residuals) -> list[Literal] | Formula:

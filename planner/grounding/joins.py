@@ -16,11 +16,12 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from planner.model import Atom, Equals, Term, is_variable
+from planner.records import dataclass
 
 Row = tuple[str, ...]
 Key = tuple[int, ...]
@@ -253,8 +254,11 @@ def never_tick() -> bool:
     return True
 
 
-def batches(rows: Iterable[Row], size: int = 10_000) -> Iterator[list[Row]]:
-    """Yield `rows` in lists of at most `size`."""
-    iterator = iter(rows)
+Item = TypeVar("Item")
+
+
+def batches(items: Iterable[Item], size: int = 10_000) -> Iterator[list[Item]]:
+    """Yield `items` in lists of at most `size`."""
+    iterator = iter(items)
     while batch := list(itertools.islice(iterator, size)):
         yield batch

@@ -5,13 +5,14 @@ Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by pred
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import cast
 
 from planner.grounding.joins import Row, projector
 from planner.grounding.reachability import Database
 from planner.model import Atom, Term
-from planner.normalise import Conjunction
+from planner.records import dataclass
 
 Literal = int
 Clause = tuple[tuple[Literal, ...], ...]
@@ -67,30 +68,37 @@ class FactTable:
         return atom.predicate in self.numbers
 
 
-Picker = Callable[[Row], int | None]
+Column = Callable[[Sequence[Row]], list[int | None]]
+"""A function from rows to the number of one atom in each; None where it cannot come about."""
 
 
-def pickers(atoms: Iterable[Atom], variables: Sequence[Term], table: FactTable) -> list[Picker]:
-    """Return, for each atom that is a fact of the task, a function from rows over `variables` to its number."""
-    return [_picker(atom, variables, table) for atom in atoms if table.is_numbered(atom)]
+def columns(atoms: Iterable[Atom], variables: Sequence[Term], table: FactTable) -> list[Column]:
+    """Return, for each atom that is a fact of the task, a function from rows over `variables` to its numbers."""
+    return [_column(atom, variables, table) for atom in atoms if table.is_numbered(atom)]
 
 
-def _picker(atom: Atom, variables: Sequence[Term], table: FactTable) -> Picker:
-    numbers, project = table.numbers[atom.predicate], projector(atom.args, variables)
-    return lambda row: numbers.get(project(row))
+def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
+    number_of, project = table.numbers[atom.predicate].get, projector(atom.args, variables)
+    return lambda rows: list(map(number_of, map(project, rows)))
 
 
-class ConditionPicker:
-    """Grounds the literals of a conjunction for a row; residual formulas are left to their expansion."""
+class Picker:
+    """Grounds the literals of atoms and of negated atoms, all rows at once."""
 
     __slots__ = ("_negative", "_positive")
 
-    def __init__(self, condition: Conjunction, variables: Sequence[Term], table: FactTable) -> None:
-        self._positive = pickers(condition.atoms, variables, table)
-        self._negative = pickers(condition.negated, variables, table)
+    def __init__(
+        self, atoms: Iterable[Atom], negated: Iterable[Atom], variables: Sequence[Term], table: FactTable
+    ) -> None:
+        self._positive = columns(atoms, variables, table)
+        self._negative = columns(negated, variables, table)
 
-    def __call__(self, row: Row) -> list[Literal]:
-        """Return the literals; atoms that cannot come about are false, so their negations need no literal."""
-        found = [number for pick in self._positive if (number := pick(row)) is not None]
-        found += [~number for pick in self._negative if (number := pick(row)) is not None]
-        return found
+    def __call__(self, rows: Sequence[Row]) -> Iterator[list[Literal]]:
+        """Yield the literals of each row; atoms that cannot come about are false: their negations need no literal."""
+        found = [column(rows) for column in self._positive]
+        found += [[None if n is None else ~n for n in column(rows)] for column in self._negative]
+        if not found:
+            return iter([[] for _ in rows])
+        if any(None in numbers for numbers in found):
+            return ([number for number in numbers if number is not None] for numbers in zip(*found, strict=True))
+        return map(list, zip(*cast("list[list[Literal]]", found), strict=True))

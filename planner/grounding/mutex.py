@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,15 +28,19 @@ Parts = tuple[tuple[str, Key], ...]
 Group = tuple[int, ...]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Change:
-    """What an action adds under one condition; `held` are the facts that then held before, `gone` those it deletes."""
+    """What an action adds under one condition.
+
+    `held` are the facts that then held before, `swapped` those of them that it deletes. It also deletes `always`, which
+    the changes of an action share, and `more`.
+    """
 
     adds: Sequence[int]
-    held: Sequence[int]
-    gone: Sequence[int]
+    held: Collection[int]
     swapped: Sequence[int]
-    """The facts that held and are deleted."""
+    always: Collection[int]
+    more: Collection[int] = ()
 
 
 class MutexFinder:
@@ -51,7 +55,7 @@ class MutexFinder:
         for number in facts:
             self._by_predicate[atoms[number].predicate].append(number)
         self._adders: dict[str, list[int]] = defaultdict(list)
-        self._changes = [list(_changes(action)) for action in actions]
+        self._changes = [_changes(action) for action in actions]
         for number, changes in enumerate(self._changes):
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
                 self._adders[predicate].append(number)
@@ -123,25 +127,44 @@ class MutexFinder:
                     yield (*parts, (atom.predicate, places))
 
 
-def _changes(action: RawAction) -> Iterator[_Change]:
-    """Yield what the action adds, once for each condition."""
-    precondition = [literal for literal in action.condition if literal >= 0]
+def _changes(action: RawAction) -> list[_Change]:
+    """Return what the action adds, once for each condition."""
+    held = [literal for literal in action.condition if literal >= 0]
     if not action.effects:
-        yield _Change(action.adds, precondition, action.deletes, [f for f in action.deletes if f in precondition])
-        return
+        return (
+            [_Change(action.adds, held, [f for f in action.deletes if f in held], action.deletes)]
+            if action.adds
+            else []
+        )
+    always, waiting = _sure_deletes(action, held)
+    changes = []
     for part in [RawEffect([], action.adds, action.deletes), *action.effects]:
         if part.adds:
-            held = {*precondition, *[literal for literal in part.condition if literal >= 0]}
-            gone = list(dict.fromkeys(_surely_gone(action, held)))
-            yield _Change(part.adds, sorted(held), gone, [fact for fact in gone if fact in held])
+            all_held = {*held, *[literal for literal in part.condition if literal >= 0]}
+            more = {
+                f for literal in part.condition for need, f in waiting.get(literal, ()) if all_held.issuperset(need)
+            }
+            swapped = [fact for fact in sorted(all_held) if fact in always or fact in more]
+            changes.append(_Change(part.adds, all_held, swapped, always, more - always))
+    return changes
 
 
-def _surely_gone(action: RawAction, held: set[int]) -> Iterator[int]:
-    """Yield the facts that do not survive when `held` holds: a delete may ask for the very fact that it deletes."""
-    yield from action.deletes
+def _sure_deletes(action: RawAction, held: list[int]) -> tuple[set[int], dict[int, list[tuple[set[int], int]]]]:
+    """Return what the action deletes whenever it applies, and by a literal what it deletes when more facts hold.
+
+    A fact is as good as deleted when the delete asks for the very fact that it deletes.
+    """
+    always = set(action.deletes)
+    waiting: dict[int, list[tuple[set[int], int]]] = defaultdict(list)
     for effect in action.effects:
-        missing = [literal for literal in effect.condition if literal not in held]
-        yield from (fact for fact in effect.deletes if not missing or missing == [fact])
+        missing = set(effect.condition).difference(held)
+        for fact in effect.deletes:
+            need = missing - {fact}
+            if need:
+                waiting[min(need)].append((need, fact))
+            else:
+                always.add(fact)
+    return always, waiting
 
 
 class _Groups:
@@ -154,7 +177,7 @@ class _Groups:
     def unbalanced(self, changes: list[_Change]) -> tuple[_Change, int] | None:
         """Return the first change that may leave a second fact in a group, with the group."""
         group_of = self._group_of
-        added: dict[int, list[tuple[int, _Change]]] = {}
+        alone: Callable[[int, int, _Change], bool] = _AtOnce().alone if len(changes) == 1 else _Added(group_of).alone
         for change in changes:
             for fact in change.adds:
                 group = group_of.get(fact)
@@ -166,10 +189,8 @@ class _Groups:
                 else:
                     if not self._makes_room(change, fact, group):
                         return change, group
-                rivals = added.setdefault(group, [])
-                if rivals and any(f != fact and not self._exclusive(change, rival, group) for f, rival in rivals):
+                if not alone(fact, group, change):
                     return change, group
-                rivals.append((fact, change))
         return None
 
     def _makes_room(self, change: _Change, fact: int, group: int) -> bool:
@@ -179,15 +200,50 @@ class _Groups:
         if len(held) > 1 or held == [fact]:
             return True
         others = self._size[group] - 1
-        return 0 < others <= len(change.gone) and others <= sum(
-            [group_of.get(other) == group for other in change.gone if other != fact]
+        return 0 < others <= len(change.always) + len(change.more) and others <= sum(
+            [group_of.get(other) == group for other in (*change.always, *change.more) if other != fact]
         )
 
-    def _exclusive(self, one: _Change, other: _Change, group: int) -> bool:
-        """Whether the two cannot happen at once: they need different facts of the group."""
-        mine = {fact for fact in one.held if self._group_of.get(fact) == group}
-        theirs = {fact for fact in other.held if self._group_of.get(fact) == group}
-        return bool(mine and theirs and mine.isdisjoint(theirs))
+
+class _AtOnce:
+    """The fact of each group that one change adds."""
+
+    __slots__ = ("_added",)
+
+    def __init__(self) -> None:
+        self._added: dict[int, int] = {}
+
+    def alone(self, fact: int, group: int, change: _Change) -> bool:  # noqa: ARG002 - it is always the same change
+        """Take one more fact; return whether it is the only one of its group."""
+        return self._added.setdefault(group, fact) == fact
+
+
+class _Added:
+    """The facts that the changes of an action add, by the facts of the same group that these changes need.
+
+    Two changes do not happen at once when they need different facts of the group.
+    """
+
+    __slots__ = ("_by_need", "_facts", "_group_of", "_needless")
+
+    def __init__(self, group_of: dict[int, int]) -> None:
+        self._group_of = group_of
+        self._facts: dict[int, set[int]] = defaultdict(set)
+        self._needless: dict[int, set[int]] = defaultdict(set)
+        self._by_need: dict[int, set[int]] = defaultdict(set)
+
+    def alone(self, fact: int, group: int, change: _Change) -> bool:
+        """Take one more fact; return whether no other fact of its group is ever added at the same time."""
+        needs = [other for other in change.held if self._group_of.get(other) == group]
+        if needs:
+            alone = all(rivals <= {fact} for rivals in [self._needless[group], *[self._by_need[f] for f in needs]])
+        else:
+            alone = self._facts[group] <= {fact}
+            self._needless[group].add(fact)
+        self._facts[group].add(fact)
+        for need in needs:
+            self._by_need[need].add(fact)
+        return alone
 
 
 def cover(groups: Iterable[Group], facts: Iterable[int]) -> list[Group]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from planner.grounding.instantiate import RawAction, RawEffect
+from planner.grounding.instantiate import RawAction, RawEffect, parts_of
 from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
 
@@ -38,14 +39,10 @@ def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
             yield from ((fact, effect.condition) for effect in action.effects if fact in effect.adds)
 
 
-def _conditions(task: RawTask) -> Iterator[Literal]:
-    yield from task.goal
-    for action in task.actions:
-        yield from action.condition
-        for effect in action.effects:
-            yield from effect.condition
-    for rule in task.rules:
-        yield from rule.body
+def _conditions(task: RawTask) -> Iterable[Literal]:
+    """Return all literals that something asks for, each once."""
+    conditions = chain.from_iterable([part.condition for part in parts_of(task.actions)])
+    return dict.fromkeys(chain(task.goal, conditions, chain.from_iterable([rule.body for rule in task.rules])))
 
 
 def write_negations(action: RawAction, negation: dict[int, int]) -> None:

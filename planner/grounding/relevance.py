@@ -9,64 +9,101 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from planner.grounding.instantiate import RawAction, RawEffect
+from planner.budget import Budget
+from planner.grounding.instantiate import RawAction, RawEffect, parts_of
+from planner.grounding.joins import batches
 from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
 
 
-def relevant_literals(task: RawTask) -> set[Literal]:
+def relevant_literals(task: RawTask, budget: Budget) -> set[Literal]:
     """Return all relevant literals of `task`."""
-    makers = _makers(task)
-    used: set[int] = set()
+    wanted = _wanted(task)
+    makers = _Makers(task, wanted, budget)
+    used = bytearray(len(task.actions))
     relevant = set(task.goal)
     queue = list(relevant)
-    while queue:
-        for action, condition in makers.get(queue.pop(), ()):
-            wanted: list[Iterable[Literal]] = [condition]
-            if action >= 0 and action not in used:
-                used.add(action)
-                wanted.append(task.actions[action].condition)
-            for literals in wanted:
-                new = [literal for literal in literals if literal not in relevant]
-                relevant.update(new)
+    while queue and len(relevant) < len(wanted):
+        budget.check()
+        literal = queue.pop()
+        conditions = [*makers.conditions.get(literal, ())]
+        for number in makers.actions.get(literal, ()):
+            if not used[number]:
+                used[number] = 1
+                conditions.append(task.actions[number].condition)
+        for condition in conditions:
+            if not relevant.issuperset(condition):
+                new = set(condition) - relevant
+                relevant |= new
                 queue.extend(new)
     return relevant
 
 
-RULE = -1
-"""Stands for an axiom where the number of an action is expected."""
+def _wanted(task: RawTask) -> set[Literal]:
+    """Return every literal that could be relevant."""
+    wanted = set(task.goal)
+    for batch in batches(task.actions):
+        wanted.update(chain.from_iterable([action.condition for action in batch]))
+    both = set(chain.from_iterable([effect.condition for action in task.actions for effect in action.effects]))
+    both.update(chain.from_iterable([rule.body for rule in task.rules]))
+    return wanted.union(both, [~literal for literal in both])
 
 
-def _makers(task: RawTask) -> dict[Literal, list[tuple[int, Iterable[Literal]]]]:
-    """Return, for each literal, what can make it true or keep it so: an action (or `RULE`) and further conditions."""
-    makers: dict[Literal, list[tuple[int, Iterable[Literal]]]] = defaultdict(list)
-    for number, action in enumerate(task.actions):
-        for literal in _written(action.adds, action.deletes):
-            makers[literal].append((number, ()))
+class _Makers:
+    """What can make a literal true or keep it so, for the literals that are `wanted`.
+
+    `actions` are the numbers of the actions that write it, `conditions` the further conditions of effects and rules,
+    one of which is needed.
+    """
+
+    def __init__(self, task: RawTask, wanted: set[Literal], budget: Budget) -> None:
+        self.actions: dict[Literal, list[int]] = defaultdict(list)
+        self.conditions: dict[Literal, list[Iterable[Literal]]] = defaultdict(list)
+        deletes_matter = any(literal < 0 for literal in wanted)
+        for numbered in batches(enumerate(task.actions)):
+            budget.check()
+            for number, action in numbered:
+                for fact in action.adds:
+                    self.actions[fact].append(number)
+                if deletes_matter:
+                    for fact in action.deletes:
+                        self.actions[~fact].append(number)
+                if action.effects:
+                    self._take_effects(number, action, wanted)
+        for rule in task.rules:
+            self.conditions[rule.head].append(rule.body)
+            self.conditions[~rule.head].append([~literal for literal in rule.body])
+
+    def _take_effects(self, number: int, action: RawAction, wanted: set[Literal]) -> None:
         for effect in action.effects:
             opposite = [~literal for literal in effect.condition]
-            for literal in _written(effect.adds, effect.deletes):
-                makers[literal].append((number, effect.condition))
-                makers[~literal].append((RULE, opposite))
-    for rule in task.rules:
-        makers[rule.head].append((RULE, rule.body))
-        makers[~rule.head].append((RULE, [~literal for literal in rule.body]))
-    return makers
+            for literal in _written(effect):
+                if literal in wanted:
+                    self.actions[literal].append(number)
+                    self.conditions[literal].append(effect.condition)
+                if ~literal in wanted:
+                    self.conditions[~literal].append(opposite)
 
 
-def _written(adds: Iterable[int], deletes: Iterable[int]) -> Iterator[Literal]:
-    yield from adds
-    for fact in deletes:
+def _written(part: RawAction | RawEffect) -> Iterator[Literal]:
+    yield from part.adds
+    for fact in part.deletes:
         yield ~fact
 
 
-def keep_relevant(task: RawTask, relevant: set[Literal]) -> None:
+def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget) -> None:
     """Drop from `task`, in place, all actions, effects, rules and initial facts that are not relevant."""
     facts = {literal if literal >= 0 else ~literal for literal in relevant}
-    for action in task.actions:
-        _trim(action, facts)
-    task.actions = [action for action in task.actions if _helps(action, relevant)]
+    actions = []
+    for batch in batches(task.actions):
+        budget.check()
+        for action in batch:
+            if not facts.issuperset(action.adds) or not facts.issuperset(action.deletes) or action.effects:
+                _trim(action, facts)
+        actions += [action for action in batch if _helps(action, relevant)]
+    task.actions = actions
     task.rules = [rule for rule in task.rules if rule.head in facts]
     task.initial &= facts
 
@@ -82,5 +119,6 @@ def _trim(action: RawAction, facts: set[int]) -> None:
 
 
 def _helps(action: RawAction, relevant: set[Literal]) -> bool:
-    parts: list[RawAction | RawEffect] = [action, *action.effects]
-    return any(literal in relevant for part in parts for literal in _written(part.adds, part.deletes))
+    return not relevant.isdisjoint(action.adds) or any(
+        literal in relevant for part in parts_of([action]) for literal in _written(part)
+    )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
-from planner.grounding.instantiate import RawAction, RawEffect
+from planner.budget import Budget
+from planner.grounding.instantiate import RawAction, RawEffect, parts_of
+from planner.grounding.joins import batches
 from planner.grounding.literals import Literal, RawRule
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RawTask:
     """A ground problem over literals."""
 
@@ -19,18 +22,21 @@ class RawTask:
     rules: list[RawRule]
 
 
-def simplify(task: RawTask, facts: int) -> Literal | None:
+def simplify(task: RawTask, facts: int, budget: Budget) -> Literal | None:
     """Simplify `task` in place; return a goal literal that can never hold, if there is one.
 
     Literals that hold in every reachable state leave all conditions; what needs their opposites is dropped. This is
-    repeated while it drops actions, since fewer actions make more facts constant.
+    repeated while it drops actions and so makes more facts constant.
     """
+    constant = _constants(task, facts)
     while True:
-        constant = _constants(task, facts)
         before = len(task.actions)
-        task.actions = [action for action in task.actions if _simplify_action(action, constant)]
+        task.actions = list(_simplified_actions(task.actions, constant, budget))
         task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
         if len(task.actions) == before:
+            break
+        known, constant = constant, _constants(task, facts)
+        if constant == known:
             break
     task.rules = [rule for rule in task.rules if rule.head not in constant]
     for literal in task.goal:
@@ -40,14 +46,17 @@ def simplify(task: RawTask, facts: int) -> Literal | None:
     return None
 
 
+def _simplified_actions(actions: list[RawAction], constant: set[Literal], budget: Budget) -> Iterator[RawAction]:
+    impossible = {~literal for literal in constant}
+    for batch in batches(actions):
+        budget.check()
+        yield from [action for action in batch if _simplify_action(action, constant, impossible)]
+
+
 def _constants(task: RawTask, facts: int) -> set[Literal]:
     """Return the literals that hold in every reachable state."""
-    deleted = {fact for action in task.actions for fact in action.deletes}
-    added = {fact for action in task.actions for fact in action.adds}
-    for action in task.actions:
-        for effect in action.effects:
-            deleted.update(effect.deletes)
-            added.update(effect.adds)
+    deleted = set(chain.from_iterable([part.deletes for part in parts_of(task.actions)]))
+    added = set(chain.from_iterable([part.adds for part in parts_of(task.actions)]))
     heads = {rule.head for rule in task.rules}
     possible = added | task.initial | heads
     constant = (task.initial - deleted) | {~fact for fact in range(facts) if fact not in possible}
@@ -65,12 +74,35 @@ def _with_derived(constant: set[Literal], rules: list[RawRule], heads: set[int])
         constant |= true | false
 
 
-def _simplify_action(action: RawAction, constant: set[Literal]) -> bool:
+def _simplify_action(action: RawAction, constant: set[Literal], impossible: set[Literal]) -> bool:
     """Simplify one action in place; return whether it can ever apply and change something."""
-    condition = _condition(action.condition, constant)
-    if condition is None:
+    known = set(action.condition)
+    if not constant.isdisjoint(known):
+        known -= constant
+    if not impossible.isdisjoint(known) or _contradicts_itself(known):
         return False
-    known = set(condition)
+    if len(known) < len(action.condition):
+        action.condition = [*known]
+    if action.effects:
+        return _simplify_effects(action, known, constant)
+    adds, deletes = action.adds, action.deletes
+    if deletes:
+        action.deletes = [f for f in _each_once(deletes) if f not in adds and f not in impossible and ~f not in known]
+    if not known.isdisjoint(adds) or not constant.isdisjoint(adds) or len(adds) > 1:
+        action.adds = [fact for fact in _each_once(adds) if fact not in known and fact not in constant]
+    return bool(action.adds or action.deletes)
+
+
+def _each_once(facts: list[int]) -> Iterable[int]:
+    return facts if len(facts) < 2 else dict.fromkeys(facts)
+
+
+def _contradicts_itself(literals: set[Literal]) -> bool:
+    return bool(literals) and min(literals) < 0 and not literals.isdisjoint([~literal for literal in literals])
+
+
+def _simplify_effects(action: RawAction, known: set[Literal], constant: set[Literal]) -> bool:
+    """Simplify what an action with conditional effects does; return whether it changes something."""
     effects = _live_effects(action, known, constant)
     adds, deletes = set(action.adds), set(action.deletes)
     for effect in effects:
@@ -78,7 +110,6 @@ def _simplify_action(action: RawAction, constant: set[Literal]) -> bool:
             adds.update(effect.adds)
             deletes.update(effect.deletes)
     deletes -= adds
-    action.condition = condition
     action.effects = [effect for effect in effects if effect.condition and _trim(effect, adds, deletes, constant)]
     action.adds = sorted(adds - constant - known)
     action.deletes = sorted([fact for fact in deletes if ~fact not in known and ~fact not in constant])
@@ -87,15 +118,19 @@ def _simplify_action(action: RawAction, constant: set[Literal]) -> bool:
 
 def _live_effects(action: RawAction, known: set[Literal], constant: set[Literal]) -> list[RawEffect]:
     """Return the effects that can happen, one for each condition, without what the precondition says already."""
+    excluded = {~literal for literal in known}
     found: dict[tuple[Literal, ...], RawEffect] = {}
     for effect in action.effects:
         condition = _condition(effect.condition, constant)
-        if condition is None or any(~literal in known for literal in condition):
+        if condition is None or not excluded.isdisjoint(condition):
             continue
         needed = [literal for literal in condition if literal not in known]
-        merged = found.setdefault(tuple(needed), RawEffect(needed, [], []))
-        merged.adds = sorted({*merged.adds, *effect.adds})
-        merged.deletes = sorted({*merged.deletes, *effect.deletes})
+        merged = found.get(tuple(needed))
+        if merged is None:
+            found[tuple(needed)] = RawEffect(needed, sorted(set(effect.adds)), sorted(set(effect.deletes)))
+        else:
+            merged.adds = sorted({*merged.adds, *effect.adds})
+            merged.deletes = sorted({*merged.deletes, *effect.deletes})
     return list(found.values())
 
 
@@ -112,7 +147,7 @@ def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Li
 
 def _condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Literal] | None:
     """Return the literals in order, each once, without constants; None where they cannot all hold."""
-    found = {literal for literal in literals if literal not in constant}
+    found = set(literals) - constant
     if any(~literal in found or ~literal in constant for literal in found):
         return None
     return sorted(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from planner.errors import DeclarationError, Location
 from planner.model.atoms import OPEN, Atom, Variable
 from planner.model.formulas import TRUE, Formula, Not
 from planner.model.numbers import Number, exact_number
+from planner.records import dataclass
 
 Literal = Atom | Not
 """An atom, or `Not` around an atom."""

@@ -7,8 +7,9 @@ all others name objects or constants.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from planner.records import dataclass
 
 Term = str
 OPEN: Final = "_"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
 from planner.model.formulas import Formula
+from planner.records import dataclass
 
 ROOT_TYPE: Final = "object"
 

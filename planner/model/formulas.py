@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from planner.model.atoms import Atom, Term, Variable, is_variable
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from planner.model import (
@@ -26,6 +25,7 @@ from planner.model import (
     Variable,
 )
 from planner.model.formulas import substitute
+from planner.records import dataclass
 
 SPLIT_LIMIT: Final = 12
 """How many conjunctions the condition of one action may be multiplied out to."""

@@ -6,7 +6,7 @@ Action names, parameters and costs stay as they are, so a plan of the result is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.model import (
     OPEN,
@@ -28,6 +28,7 @@ from planner.model import (
 )
 from planner.model.actions import deleted
 from planner.model.formulas import conjunction, conjuncts, free_variables
+from planner.records import dataclass
 
 
 def to_adl(problem: Problem) -> Problem:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.model import ROOT_TYPE, Atom, Problem, Term, is_variable
 from planner.normalise.conditions import Conjunction
 from planner.normalise.schemas import NormalProblem, Schema, SchemaEffect
+from planner.records import dataclass
 
 ALWAYS = Conjunction()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from planner.model import Action, Atom, Formula, Literal, Not, Problem, Term, Variable, When
@@ -17,6 +16,7 @@ from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts, substitute
 from planner.normalise.conditions import Conjunction, disjuncts
 from planner.normalise.declarations import to_adl
+from planner.records import dataclass
 
 RULE_LIMIT: Final = 1000
 """How many rules one axiom may become: rules are cheap, unlike copies of actions."""

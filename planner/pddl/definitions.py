@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from planner.pddl import refused
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Source, Tree, nearest, quote
+from planner.records import dataclass
 
 _OTHER: Final = {"domain": "problem", "problem": "domain"}
 

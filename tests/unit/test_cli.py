@@ -63,6 +63,7 @@ FILES = {
     "numeric.pddl": NUMERIC,
     "numeric-problem.pddl": "(define (problem p) (:domain tank) (:init (= (fuel) 3)) (:goal (and)))",
     "courier.yaml": COURIER,
+    "unpriced.yaml": COURIER.replace("2.5", "distance(origin, target)"),
     "plan": "(move r hall stairs)\n(move r stairs lab)\n",
     "early": "(move r stairs lab)\n",
     "unknown-action": "(jump r hall stairs)\n",
@@ -154,6 +155,24 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "no such option": ("solve courier.yaml --fast", Exit.USAGE, "", "No such option"),
     "no such command": ("sovle courier.yaml", Exit.USAGE, "", "No such command 'sovle'"),
     "no argument": ("solve", Exit.USAGE, "", "Missing argument"),
+    "a cost without a value": (
+        "solve unpriced.yaml",
+        Exit.USAGE,
+        "",
+        "Error: unpriced.yaml: the cost of move(r2, hall, lab) needs distance(hall, lab), which 'one-parcel' gives",
+    ),
+    "the same, asked why": (
+        "explain unpriced.yaml one-parcel",
+        Exit.USAGE,
+        "",
+        "Error: unpriced.yaml: the cost of move(r2, hall, lab) needs",
+    ),
+    "a search that there is not, before anything is read": (
+        "solve none.yaml --search x",
+        Exit.USAGE,
+        "",
+        "Error: there is no search 'x'",
+    ),
     "a negative time": (
         "solve courier.yaml --time-limit -1",
         Exit.USAGE,

@@ -212,8 +212,9 @@ import os, signal, threading, time
 
 def linger():
     threading.main_thread().join()
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(60)
+    while True:  # one signal may come just before the interpreter starts to wait, and then it goes on waiting
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
 
 threading.Thread(target=linger).start()
 from planner import Domain
