@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmarks.tools.command import tools
+from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
@@ -99,7 +100,7 @@ def run(
     settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core)
     count = run_all(attempts, out, settings, _tell)
     others = f", the others were in {out} already" if count < len(attempts) else ""
-    typer.echo(f"{count} of {len(attempts)} runs carried out{others}", err=True)
+    tell(f"{count} of {len(attempts)} runs carried out{others}")
 
 
 @app.command()
@@ -126,7 +127,7 @@ def ground(
     tasks = _tasks(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, _present([OURS, THEIRS]), rounds)
     run_all(attempts, out, Settings(Limits(time_limit, memory_limit), (), core=core), _tell)
-    typer.echo(ground_report(read_records(out)))
+    give(ground_report(read_records(out)))
 
 
 @app.command()
@@ -141,7 +142,7 @@ def table(
     records = [record for path in results for record in read_records(path)]
     if not records:
         raise DocumentError("there are no results", Location(", ".join(map(str, results))), "`bench run` makes them")
-    typer.echo(full_report(records, proved_only=proved))
+    give(full_report(records, proved_only=proved))
 
 
 @app.command()
@@ -162,7 +163,7 @@ def compare(
     theirs = ours if right_file is None else read_records(right_file)
     default = -1 if right_file is None else 0
     sides = by_task(ours, _label(ours, left, 0)), by_task(theirs, _label(theirs, right, default))
-    typer.echo(comparison(*sides, proved_only=proved))
+    give(comparison(*sides, proved_only=proved))
 
 
 @app.command()
@@ -184,7 +185,7 @@ def validate(
     tasks = {task.name: task for task in load_suite(suite)}
     records = [check_again(record, tasks[record.task], _validators(check)) for record in read_records(results)]
     write_records(out or results, records)
-    typer.echo(check_table(records))
+    give(check_table(records))
 
 
 @app.command()
@@ -199,7 +200,7 @@ def suites(
     from benchmarks.report import suite_table  # noqa: PLC0415 - each command loads only what it runs
 
     for folder in folders:
-        typer.echo(suite_table(_tasks(folder, track=track, domains=domain, names=name)))
+        give(suite_table(_tasks(folder, track=track, domains=domain, names=name)))
 
 
 @app.command()
@@ -210,12 +211,12 @@ def planners() -> None:
     from benchmarks.validators import VALIDATORS  # noqa: PLC0415 - as above
 
     rows = [(label, f"`{text}`", missing(planner_of(label)) or "") for label, text in NAMED.items()]
-    typer.echo(markdown(["planner", "configuration", "not installed"], rows))
+    give(markdown(["planner", "configuration", "not installed"], rows))
     checks = [
         (label, ", ".join(sorted(one.lacks)) or "nothing", "" if one.available else one.package)
         for label, one in VALIDATORS.items()
     ]
-    typer.echo(markdown(["validator", "does not cover", "not installed"], checks))
+    give(markdown(["validator", "does not cover", "not installed"], checks))
 
 
 app.command()(tools)
@@ -255,7 +256,7 @@ def _present(names: list[str]) -> list[Planner]:
         if lacking is None:
             found.append(one)
         else:
-            typer.echo(f"{one.label} is left out: {lacking} is not installed", err=True)
+            tell(f"{one.label} is left out: {lacking} is not installed")
     return found
 
 
@@ -285,4 +286,4 @@ def _tell(record: Record) -> None:
     words = [record.task, record.planner, record.outcome]
     words += [f"cost {record.cost}"] if record.cost is not None else []
     words += [f"{record.cpu_seconds:.2f} s", f"{record.peak_mib:.0f} MiB", record.detail]
-    typer.echo("  ".join(filter(None, words)), err=True)
+    tell("  ".join(filter(None, words)))

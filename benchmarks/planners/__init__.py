@@ -6,6 +6,7 @@ A planner is named (see `NAMED`) or written as `KIND:OPTIONS`, with a label of o
     fd:astar(lmcut())   fd:alias=lama-first   fd:--evaluator "h=ff()" --search "eager_greedy([h])"
     symk:sym_bd()
     pyperplan:search=gbf,heuristic=hff
+    kairos:first=1    jupyddl:search=astar,heuristic=lmcut    in environments of their own
     ours-ground:   fd-translate:                        grounding only
 """
 
@@ -17,6 +18,7 @@ from typing import Final
 
 from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, installed, missing
 from benchmarks.planners.downward import Downward, Translator, symk
+from benchmarks.planners.guests import Guest
 from benchmarks.planners.ours import Ours, OursGround
 from benchmarks.planners.pyperplan import Pyperplan
 from planner.errors import DocumentError, did_you_mean
@@ -42,6 +44,8 @@ KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
     "fd-translate": lambda label, _: Translator(label),
     "symk": symk,
     "pyperplan": lambda label, options: Pyperplan(label, **_pairs(options)),
+    "kairos": lambda label, options: Guest(label, "kairos", "kairos-planner", _pairs(options)),
+    "jupyddl": lambda label, options: Guest(label, "jupyddl", "jupyddl", _pairs(options)),
 }
 
 NAMED: Final = {
@@ -58,6 +62,10 @@ NAMED: Final = {
     "pyperplan-gbf-hff": "pyperplan:search=gbf,heuristic=hff",
     "pyperplan-astar-lmcut": "pyperplan:search=astar,heuristic=lmcut",
     "pyperplan-bfs": "pyperplan:search=bfs",
+    "kairos": "kairos:",
+    "kairos-first": "kairos:first=1",
+    "jupyddl-astar-lmcut": "jupyddl:search=astar,heuristic=lmcut",
+    "jupyddl-gbfs-hff": "jupyddl:search=gbfs,heuristic=hff",
 }
 
 

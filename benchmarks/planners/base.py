@@ -11,12 +11,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Protocol
 
+from benchmarks.planners.environments import version_in_own
 from benchmarks.process import Limits, Run
 
 DOMAIN_FILE: Final = "domain.pddl"
 PROBLEM_FILE: Final = "problem.pddl"
 PLAN_FILE: Final = "plan"
 """The names of a task's files in the folder that a planner's process runs in."""
+OWN_ENVIRONMENT: Final = frozenset({"jupyddl", "kairos-planner"})
+"""Distributions that are looked for in environments of their own (`benchmarks.planners.environments`)."""
 
 
 class Outcome(StrEnum):
@@ -90,14 +93,18 @@ class Planner(Protocol):
 
 
 def installed(packages: tuple[str, ...]) -> dict[str, str]:
-    """Return the versions of those distributions of `packages` that are installed."""
-    versions = {}
-    for package in packages:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions
+    """Return the versions of those distributions of `packages` that are installed, here or by themselves."""
+    found = {
+        package: version_in_own(package) if package in OWN_ENVIRONMENT else _version(package) for package in packages
+    }
+    return {package: version for package, version in found.items() if version is not None}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def missing(planner: Planner) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from benchmarks.planners import Planner
     from benchmarks.tools.library import Library
 
 DEFAULT_SIZES = "10,100,1000,10000"
@@ -27,6 +28,10 @@ def tools(
         typer.Option("--subjects", min=0, max=3, help="Tools take parameters, and the goal is for so many subjects."),
     ] = 0,
     time_limit: Annotated[float, typer.Option("--time-limit", help="Seconds a library, for each planner.")] = 20.0,
+    planner: Annotated[
+        list[str] | None, typer.Option("--planner", help="Another planner too, as for `bench run`; may be repeated.")
+    ] = None,
+    peers: Annotated[bool, typer.Option("--peers", help="The usual other planners too.")] = False,
     write: Annotated[Path | None, typer.Option("--write", help="Measure nothing; write a suite of PDDL files.")] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where each measurement goes too, as a line of JSON.")
@@ -41,25 +46,43 @@ def tools(
 
         typer.echo(f"{write_suite(libraries, write)} tasks written to {write}", err=True)
         return
-    _measure(libraries, subjects, time_limit, out)
+    from benchmarks.tools.others import PEERS  # noqa: PLC0415 - as above
+
+    _measure(libraries, _present([*(planner or ()), *(PEERS if peers else ())]), subjects, time_limit, out)
 
 
-def _measure(libraries: Iterable[Library], subjects: int, time_limit: float, out: Path | None) -> None:
-    from benchmarks.tools.measure import measure, warm_up  # noqa: PLC0415 - as above
+def _measure(
+    libraries: Iterable[Library], others: list[Planner], subjects: int, time_limit: float, out: Path | None
+) -> None:
+    from benchmarks.tools.measure import OURS, measure, warm_up  # noqa: PLC0415 - as above
+    from benchmarks.tools.others import measure_others  # noqa: PLC0415 - as above
     from benchmarks.tools.table import tools_table  # noqa: PLC0415 - as above
 
     warm_up(subjects)
     measured = []
     for library in libraries:
-        one = measure(library, time_limit)
-        measured.append(one)
-        typer.echo(f"{library.name}  {one.planner}  {one.outcome}  {one.total:.1f} ms", err=True)
-        if out is not None:
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(one.to_dict()) + "\n")
+        for one in (measure(library, time_limit), *measure_others(library, others, time_limit)):
+            measured.append(one)
+            typer.echo(f"{library.name}  {one.planner}  {one.outcome}  {one.total:.1f} ms", err=True)
+            if out is not None:
+                with out.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(one.to_dict()) + "\n")
     typer.echo(tools_table(measured))
-    if any(one.outcome.startswith("wrong") for one in measured):
+    if any(one.outcome.startswith("wrong") and one.planner == OURS for one in measured):
         raise typer.Exit(10)
+
+
+def _present(names: list[str]) -> list[Planner]:
+    from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - as above
+
+    found = []
+    for one in map(planner_of, names):
+        lacking = missing(one)
+        if lacking is None:
+            found.append(one)
+        else:
+            typer.echo(f"{one.label} is left out: {lacking} is not installed", err=True)
+    return found
 
 
 def _libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjects: int) -> Iterator[Library]:

@@ -52,12 +52,16 @@ def _dearer(tools: Sequence[Tool], room: int, random: Random) -> list[Tool]:
 
 
 def bystanders(core: Core, number: int, random: Random) -> list[Tool]:
-    """Return tools of other groups, a fifth of which also take away something that the core needs."""
+    """Return tools of other groups, a fifth of which also use up something that the core needs."""
     found: list[Tool] = []
     facts = sorted({fact for tool in core.tools for fact in tool.requires})
     while len(found) < number:
         found += group_tools(f"other{len(found) // GROUP}", core.initial[:1], min(GROUP, number - len(found)), random)
-    return [replace(tool, deletes=(random.choice(facts),)) if random.random() < 0.2 else tool for tool in found]
+    return [_using_up(tool, random.choice(facts)) if random.random() < 0.2 else tool for tool in found]
+
+
+def _using_up(tool: Tool, fact: str) -> Tool:
+    return replace(tool, requires=(*tool.requires, fact), deletes=(fact,))
 
 
 def quotas(size: int, random: Random) -> Task:

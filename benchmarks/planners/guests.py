@@ -1,0 +1,82 @@
+"""Peers that run in environments of their own: kairos-planner and jupyddl."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Job, Outcome, failed
+from benchmarks.planners.environments import interpreter_of
+from benchmarks.process import Limits, Run
+
+SCRIPT: Final = Path(__file__).with_name("guest.py")
+OPTIONS: Final = {"kairos": {"first", "warm"}, "jupyddl": {"search", "heuristic", "warm"}}
+SPARE_SECONDS: Final = 0.5
+"""How long before the time limit kairos ends by itself, on the clock, lest its plan is lost; or a twentieth of it."""
+OUTCOMES: Final = {
+    "optimal": Outcome.OPTIMAL,
+    "solved": Outcome.SOLVED,
+    "unsolvable": Outcome.UNSOLVABLE,
+    "time": Outcome.TIME,
+    "timeout": Outcome.TIME,
+    "out_of_memory": Outcome.MEMORY,
+    "grounding_too_large": Outcome.MEMORY,
+    "unsupported": Outcome.UNSUPPORTED,
+    "unknown": Outcome.UNKNOWN,
+    "no_plan_found": Outcome.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A peer of kind `kairos` or `jupyddl` with its options."""
+
+    label: str
+    kind: str
+    package: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.options) - OPTIONS[self.kind]
+        if unknown:
+            raise ValueError(f"{self.kind} has no option '{min(unknown)}'")
+
+    @property
+    def configuration(self) -> str:
+        """The kind and its options."""
+        return f"{self.kind}:" + ",".join(f"{name}={value}" for name, value in self.options.items())
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The distribution in an environment of its own."""
+        return (self.package,)
+
+    def job(self, limits: Limits) -> Job:
+        """Return the script, run by the peer's interpreter."""
+        spare = max(SPARE_SECONDS, 0.05 * limits.cpu_seconds)
+        seconds = limits.cpu_seconds - spare if self.kind == "kairos" else limits.wall_seconds
+        words = (self.kind, json.dumps(dict(self.options)), DOMAIN_FILE, PROBLEM_FILE, f"{seconds:.2f}")
+        return Job((str(interpreter_of(self.package)), "-I", str(SCRIPT), *words))
+
+    def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
+        """Return what the script has printed. What LM-cut says of conditional effects and axioms is not relied on."""
+        try:
+            told: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+        except (ValueError, IndexError):
+            return failed(run)
+        outcome = OUTCOMES.get(told["status"], Outcome.ERROR)
+        if outcome is Outcome.OPTIMAL and self.kind == "jupyddl" and features & {"axioms", "conditional effects"}:
+            outcome = Outcome.SOLVED
+        cost = told.get("cost")
+        return Answer(
+            outcome,
+            plan=told.get("plan"),
+            cost=cost,
+            lower_bound=cost if outcome is Outcome.OPTIMAL else None,
+            translate_seconds=told.get("read_seconds"),
+            search_seconds=told.get("search_seconds"),
+            detail=told.get("detail") or "",
+        )
