@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from planner.budget import Budget, LimitReached
@@ -18,7 +17,7 @@ def main() -> None:
     memory = float(sys.argv[3]) if len(sys.argv) > 3 else None
     answer: dict[str, Any] = {"outcome": "grounded", "sizes": {}, "detail": ""}
     try:
-        answer["sizes"] = ground_sizes(Path(sys.argv[1]), Path(sys.argv[2]), memory)
+        answer["sizes"] = ground_sizes(sys.argv[1], sys.argv[2], memory)
     except LimitReached as limit:
         answer["outcome"] = "memory" if limit.stopped_by is StoppedBy.MEMORY else "time"
     except MemoryError:
@@ -29,7 +28,7 @@ def main() -> None:
     sys.stdout.write(f"{answer!r}\n")
 
 
-def ground_sizes(domain: Path, problem: Path, memory_limit: float | None) -> dict[str, int]:
+def ground_sizes(domain: str, problem: str, memory_limit: float | None) -> dict[str, int]:
     """Return the sizes of the ground task: facts, actions, variables and rules (ground axioms)."""
     from planner.grounding import ground  # noqa: PLC0415 - its import is part of what is measured
     from planner.pddl import read  # noqa: PLC0415 - as above

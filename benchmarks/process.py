@@ -15,8 +15,10 @@ from typing import Any, Final
 GIB: Final = 1024**3
 OUTPUT_BYTES: Final = 4_000_000
 """How much of a process's output is read back: its end."""
-SINGLE_THREADED: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
-"""Thread pools would reserve address space by the core, and hash seeds make runs differ."""
+THREADS: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Thread pools would reserve address space by the core."""
+PYTHON: Final = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
+"""Hash seeds make runs differ; bytecode is kept between runs, as it is for whatever is installed."""
 LAUNCHER: Final = Path(__file__).with_name("limited.py")
 
 
@@ -95,7 +97,7 @@ def run_limited(
         "folder": str(folder),
     }
     launcher = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(spec)]
-    variables = {**os.environ, **SINGLE_THREADED, **(environment or {})}
+    variables = {**os.environ, **THREADS, **PYTHON, **(environment or {})}
     with subprocess.Popen([*launcher, *command], env=variables) as process:  # noqa: S603 - the commands are our own
         try:
             process.wait()

@@ -7,16 +7,17 @@ A loop calls `budget.check()` every so many rounds. When a limit is reached, `Li
 from __future__ import annotations
 
 import os
-import resource
 import sys
-import threading
 import time
-from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.errors import InputError
 from planner.plan import StoppedBy
+from planner.records import dataclass, field
+
+if TYPE_CHECKING:
+    import threading
 
 GIB: Final = 1024**3
 MEMORY_CHECK_SECONDS: Final = 0.05
@@ -86,5 +87,7 @@ def resident_bytes() -> int:
         with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a path object would cost more
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
+        import resource  # noqa: PLC0415 - only where the system tells no current figure
+
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024

@@ -7,13 +7,12 @@ the plan may be from the optimum.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from planner.errors import NoPlan
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 if TYPE_CHECKING:
     from planner.model import Number, Problem

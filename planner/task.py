@@ -11,11 +11,10 @@ writes both. Conditional effects are kept. Derived facts are kept as rules, in l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from planner.plan import Step
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 if TYPE_CHECKING:
     from planner.model import Atom, Formula, Not

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from planner.budget import Budget
@@ -15,6 +14,7 @@ from planner.grounding.residual import Residuals
 from planner.grounding.rules import AxiomRule, EffectRule, SchemaRules
 from planner.model import Action, Formula, Not, Number, Problem
 from planner.normalise import Conjunction
+from planner.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

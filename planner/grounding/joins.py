@@ -16,12 +16,11 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from types import CodeType
 from typing import Any, Final, TypeVar
 
 from planner.model import Atom, Equals, Term, is_variable
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 Row = tuple[str, ...]
 Key = tuple[int, ...]

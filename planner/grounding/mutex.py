@@ -11,13 +11,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.budget import Budget
 from planner.grounding.instantiate import RawAction, RawEffect
 from planner.grounding.joins import Key, Row
 from planner.model import Atom
+from planner.records import dataclass
 
 CANDIDATE_LIMIT: Final = 300
 """How many candidates are tested at most; real domains have a few dozen."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from planner.budget import Budget
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, projector
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
 from planner.normalise import Conjunction
+from planner.records import dataclass, field
 
 
 class Database:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from planner.grounding.reachability import Emission, Rule
 from planner.model import Atom
 from planner.normalise import Conjunction, NormalAxiom, NormalProblem, Schema, SchemaEffect
-from planner.records import dataclass
+from planner.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

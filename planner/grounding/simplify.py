@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from planner.budget import Budget
 from planner.grounding.instantiate import RawAction, RawEffect, parts_of
 from planner.grounding.joins import batches
 from planner.grounding.literals import Literal, RawRule
+from planner.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
 from planner.budget import Budget
 from planner.grounding.ground import explore
 from planner.grounding.joins import Row, getter
 from planner.grounding.mutex import MutexFinder
 from planner.model import OPEN, Atom, Goal, Problem
+from planner.records import replace
 
 
 def single_valued(problem: Problem, patterns: Iterable[Atom], budget: Budget) -> dict[Atom, bool]:

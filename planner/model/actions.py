@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from planner.errors import DeclarationError, Location
 from planner.model.atoms import OPEN, Atom, Variable
 from planner.model.formulas import TRUE, Formula, Not
 from planner.model.numbers import Number, exact_number
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 Literal = Atom | Not
 """An atom, or `Not` around an atom."""

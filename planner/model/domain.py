@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Final
 
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
 from planner.model.formulas import Formula
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 ROOT_TYPE: Final = "object"
 

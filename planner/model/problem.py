@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 
 from planner.model.atoms import Atom, Object
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Formula
 from planner.model.numbers import Number
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 
 class Metric(Enum):

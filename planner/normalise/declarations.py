@@ -6,7 +6,6 @@ Action names, parameters and costs stay as they are, so a plan of the result is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from planner.model import (
     OPEN,
@@ -28,7 +27,7 @@ from planner.model import (
 )
 from planner.model.actions import deleted
 from planner.model.formulas import conjunction, conjuncts, free_variables
-from planner.records import dataclass
+from planner.records import dataclass, replace
 
 
 def to_adl(problem: Problem) -> Problem:

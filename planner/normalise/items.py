@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 from planner.model import ROOT_TYPE, Atom, Problem, Term, is_variable
 from planner.normalise.conditions import Conjunction
 from planner.normalise.schemas import NormalProblem, Schema, SchemaEffect
-from planner.records import dataclass
+from planner.records import dataclass, replace
 
 ALWAYS = Conjunction()
 

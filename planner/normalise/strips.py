@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from planner.model import (
@@ -32,6 +31,7 @@ from planner.model import (
 )
 from planner.model.actions import added, deleted
 from planner.model.formulas import conjunction, conjuncts
+from planner.records import replace
 
 ENUMERATION_LIMIT: Final = 10_000
 """How many facts a complementary predicate, or deletes an action, may be written out to."""

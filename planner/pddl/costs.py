@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 from planner.budget import Budget
@@ -25,6 +24,7 @@ from planner.model import (
 from planner.model.formulas import conjunction, conjuncts
 from planner.pddl.names import free_name
 from planner.plan import exact_sum
+from planner.records import replace
 
 
 def without_needless_costs(problem: Problem) -> Problem:

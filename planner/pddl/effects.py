@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Final
 
 from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
@@ -14,7 +13,7 @@ from planner.pddl.conditions import NUMBER, check_length, is_flat, read_conditio
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Source, Tree, counted, quote
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 TOTAL_COST: Final = "total-cost"
 

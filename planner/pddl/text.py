@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import os
-from pathlib import Path
 from typing import Final
 
 from planner.errors import InputError, Location, PddlError, did_you_mean
@@ -19,9 +18,10 @@ def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError)
     """
     place = Location(os.fspath(path))
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:  # noqa: PTH123 - a path object would cost more
+            data = file.read()
     except FileNotFoundError:
-        raise error("there is no such file", place, _nearest_file(Path(path))) from None
+        raise error("there is no such file", place, _nearest_file(path)) from None
     except IsADirectoryError:
         raise error("this is a folder, and a file was expected", place, "name a file inside it") from None
     except PermissionError:
@@ -52,7 +52,10 @@ def _decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _nearest_file(path: Path) -> str | None:
+def _nearest_file(name: str | os.PathLike[str]) -> str | None:
+    from pathlib import Path  # noqa: PLC0415 - only where a name is wrong
+
+    path = Path(name)
     try:
         near = [sibling.name for sibling in path.parent.iterdir() if did_you_mean(path.stem, [sibling.stem])]
         return did_you_mean(path.name, near)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from planner.errors import PddlError
 from planner.model import Atom, Function, Object, Predicate, TypeHierarchy, Variable
 from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
+from planner.records import dataclass, field
 
 Scope = Mapping[str, str]
 """The variables in scope, as written, and the names that they have in the model."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -168,10 +169,10 @@ def test_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 
 def test_permission_denied_whoever_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(self))
+    def refuse(path: Path, mode: str) -> NoReturn:  # noqa: ARG001 - the signature is Python's
+        raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr("planner.pddl.text.open", refuse, raising=False)
     with pytest.raises(PddlError, match="the file may not be read; give yourself permission to read it"):
         read_domain(tmp_path / "domain.pddl")
 
