@@ -13,19 +13,14 @@ from planner.errors import did_you_mean
 from planner.model import (
     OPEN,
     Action,
-    And,
     Atom,
     Axiom,
-    Exists,
-    Forall,
-    Formula,
-    Imply,
     Not,
-    Or,
     Outcome,
     Predicate,
     When,
 )
+from planner.model.formulas import literals_in
 
 
 def check_derived(
@@ -89,11 +84,11 @@ def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> No
     edges: dict[str, list[str]] = {}
     negative: set[tuple[str, str]] = set()
     for axiom in axioms:
-        for name, positive in polarities(axiom.condition):
-            if name in derived:
-                edges.setdefault(axiom.predicate, []).append(name)
+        for atom, positive in literals_in(axiom.condition):
+            if atom.predicate in derived:
+                edges.setdefault(axiom.predicate, []).append(atom.predicate)
                 if not positive:
-                    negative.add((axiom.predicate, name))
+                    negative.add((axiom.predicate, atom.predicate))
     if not negative:
         return
     import networkx as nx  # noqa: PLC0415 - slow to import, and few domains define by negation
@@ -105,24 +100,6 @@ def check_stratified(axioms: Sequence[Axiom], places: Mapping[str, Place]) -> No
                     f"derived predicate {head!r} rests on its own negation, through {body!r}",
                     "a definition may use 'not' only on what is defined without it",
                 )
-
-
-def polarities(formula: Formula) -> Iterator[tuple[str, bool]]:
-    """Yield each predicate in `formula`, and whether it stands under an even number of negations."""
-    stack = [(formula, True)]
-    while stack:
-        part, positive = stack.pop()
-        match part:
-            case Atom(predicate):
-                yield predicate, positive
-            case Not(inner):
-                stack.append((inner, not positive))
-            case And(parts) | Or(parts):
-                stack.extend((each, positive) for each in parts)
-            case Imply(premise, conclusion):
-                stack.extend([(premise, not positive), (conclusion, positive)])
-            case Forall(_, inner) | Exists(_, inner):
-                stack.append((inner, positive))
 
 
 def check_after(uses: Iterable[Use], actions: Mapping[str, Action], types: Types) -> None:

@@ -14,13 +14,14 @@ from planner.grounding.joins import batches
 from planner.grounding.literals import FactTable, Literal
 from planner.grounding.mutex import Group, MutexFinder, cover
 from planner.grounding.negation import needed_negations, write_negations
+from planner.grounding.plain import plain_task
 from planner.grounding.reachability import Database, Reachability
 from planner.grounding.relevance import keep_relevant, relevant_literals
 from planner.grounding.residual import Residuals
 from planner.grounding.rules import axiom_rules, schema_rules
 from planner.grounding.simplify import RawTask, simplify
 from planner.model import Atom, Formula, Not, Problem
-from planner.normalise import narrowed, normalise
+from planner.normalise import narrowed, normalise, relevant_part, to_adl
 from planner.plan import Step, exact
 from planner.records import dataclass
 from planner.task import ConditionalEffect, GroundAction, Task
@@ -33,7 +34,9 @@ def ground(problem: Problem, budget: Budget) -> Task:
     budget is used up, `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        found = explore(problem, budget)
+        source = to_adl(relevant_part(problem))
+        plain = plain_task(source)
+        found = explore(source, budget) if plain is None else _simplified(*plain, budget)
         if found.unreachable_goal is not None:
             return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
         keep_relevant(found.task, relevant_literals(found.task, budget), budget)
@@ -71,8 +74,12 @@ def explore(problem: Problem, budget: Budget) -> Explored:
         rules=list(instantiate_axioms(axioms, table, residuals, budget)),
     )
     task.rules.extend(residuals.rules)
-    impossible = simplify(task, len(table.atoms), budget)
-    return Explored(task, table.atoms, None if impossible is None else _literal(impossible, table.atoms))
+    return _simplified(task, table.atoms, budget)
+
+
+def _simplified(task: RawTask, atoms: list[Atom], budget: Budget) -> Explored:
+    impossible = simplify(task, len(atoms), budget)
+    return Explored(task, atoms, None if impossible is None else _literal(impossible, atoms))
 
 
 def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:

@@ -8,6 +8,7 @@ from typing import Final
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
 from planner.model.formulas import Formula
+from planner.model.memo import Memo
 from planner.records import dataclass, field
 
 ROOT_TYPE: Final = "object"
@@ -54,7 +55,7 @@ class DomainModel:
     """What can be: names map to what they declare, in the order of declaration.
 
     `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
-    by action name: kept for the executor, and no part of comparison.
+    by action name: kept for the executor, and no part of comparison. `memo` is what `planner.model.memo` keeps.
     """
 
     name: str
@@ -66,6 +67,7 @@ class DomainModel:
     axioms: tuple[Axiom, ...] = ()
     description: str = ""
     handlers: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @property
     def derived(self) -> frozenset[str]:

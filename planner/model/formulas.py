@@ -143,6 +143,27 @@ def atoms_in(formula: Formula) -> Iterator[Atom]:
     return (part for part in walk(formula) if isinstance(part, Atom))
 
 
+def literals_in(formula: Formula, *, positive: bool = True) -> Iterator[tuple[Atom, bool]]:
+    """Yield every atom in `formula` (negated, unless `positive`), and whether an even number of negations is above it.
+
+    Where what is said so of each atom holds in more states, `formula` holds in more states.
+    """
+    stack = [(formula, positive)]
+    while stack:
+        part, sign = stack.pop()
+        match part:
+            case Atom():
+                yield part, sign
+            case And(parts) | Or(parts):
+                stack.extend([(each, sign) for each in parts])
+            case Not(inner):
+                stack.append((inner, not sign))
+            case Imply(premise, conclusion):
+                stack.extend([(premise, not sign), (conclusion, sign)])
+            case Forall(_, inner) | Exists(_, inner):
+                stack.append((inner, sign))
+
+
 def substitute(formula: Formula, binding: Mapping[Term, Term]) -> Formula:
     """Return `formula` with its free terms replaced where `binding` has them; bound variables shadow."""
     match formula:

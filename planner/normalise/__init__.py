@@ -3,6 +3,17 @@
 from planner.normalise.conditions import Conjunction
 from planner.normalise.declarations import to_adl
 from planner.normalise.items import narrowed
+from planner.normalise.relevant import relevant_part
 from planner.normalise.schemas import NormalAxiom, NormalProblem, Schema, SchemaEffect, normalise
 
-__all__ = ["Conjunction", "NormalAxiom", "NormalProblem", "Schema", "SchemaEffect", "narrowed", "normalise", "to_adl"]
+__all__ = [
+    "Conjunction",
+    "NormalAxiom",
+    "NormalProblem",
+    "Schema",
+    "SchemaEffect",
+    "narrowed",
+    "normalise",
+    "relevant_part",
+    "to_adl",
+]

@@ -1,0 +1,82 @@
+"""What a goal does not need makes no difference, and actions without parameters are ground as all others are."""
+
+from __future__ import annotations
+
+import importlib
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from planner.budget import Budget
+from planner.grounding import ground
+from planner.grounding.plain import plain_task
+from planner.model import Action, And, Atom, DomainModel, Goal, Not, Predicate, Problem
+from planner.normalise import relevant_part
+from planner.testing import TooManyStates, brute_force, random_problem
+
+
+def outcome(problem):
+    """Return what a cheapest plan costs, None where there is no plan."""
+    try:
+        return brute_force(problem, max_states=300)
+    except TooManyStates:
+        assume(False)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**9))
+def test_the_relevant_part_has_the_same_optimum(seed):
+    problem = random_problem(seed)
+    part = relevant_part(problem)
+    assume(part is not problem)
+    assert outcome(part) == outcome(problem)
+
+
+def test_of_random_problems_some_have_irrelevant_actions():
+    parts = [(problem, relevant_part(problem)) for problem in map(random_problem, range(60))]
+    assert 5 < sum(len(part.domain.actions) < len(problem.domain.actions) for problem, part in parts) < 55
+
+
+def plain_problem(seed):
+    """Return a problem of actions without parameters; facts may have constants as arguments."""
+    draw = Random(seed)
+    atoms = [*[Atom(f"p{number}") for number in range(4)], *[Atom("q", (name,)) for name in "abc"]]
+
+    def literals(most):
+        chosen = draw.sample(atoms, draw.randint(0, most))
+        return tuple([Not(atom) if draw.random() < 0.3 else atom for atom in chosen])
+
+    actions = {}
+    for number in range(draw.randint(2, 9)):
+        effect = (*literals(3), *literals(1))
+        actions[f"a{number}"] = Action(f"a{number}", (), And(literals(3)), effect, cost=(draw.randint(0, 3),))
+    predicates = {atom.predicate: Predicate(atom.predicate) for atom in atoms}
+    domain = DomainModel("plain", predicates=predicates, actions=actions)
+    initial = tuple(draw.sample(atoms, draw.randint(0, 4)))
+    return Problem("plain", domain, initial=initial, goal=Goal(And(literals(3) or (draw.choice(atoms),))))
+
+
+def named(task):
+    """Return the task with names in place of numbers; what is in no particular order as sets."""
+
+    def names(facts):
+        return frozenset([str(task.facts[fact]) for fact in facts])
+
+    actions = {
+        (action.step, names(action.precondition), names(action.adds), names(action.deletes), action.cost)
+        for action in task.actions
+    }
+    return names(range(len(task.facts))), names(task.initial), names(task.goal), actions, task.unreachable_goal is None
+
+
+@settings(max_examples=200)
+@given(seed=st.integers(0, 10**9))
+def test_plain_actions_are_ground_as_all_others_are(seed):
+    problem = plain_problem(seed)
+    assert plain_task(relevant_part(problem)) is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.import_module("planner.grounding.ground"), "plain_task", lambda _problem: None)
+        expected = named(ground(problem, Budget()))
+    assert named(ground(problem, Budget())) == expected
