@@ -5,16 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from planner.declare.conditions import Conditions
+from planner.declare.conditions import NOTHING, Conditions
 from planner.declare.marks import ActionFields, Outcome, When
 from planner.declare.numbers import check_distribution, decimal, number, resolution_of, risk
 from planner.declare.parameters import Parameters
 from planner.declare.places import Place
-from planner.declare.scope import Scope, Use
+from planner.declare.scope import NO_NAMES, Scope, Use
 from planner.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
 from planner.declare.types import Types
 from planner.declare.values import mapping, several, tags, text, texts
@@ -34,8 +33,10 @@ from planner.model import (
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 from planner.model.formulas import conjuncts
+from planner.records import dataclass, replace
 
 _FIELDS = frozenset(ActionFields.__annotations__)
+_USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution"})
 _NUMERIC = re.compile(r"\s*[-+.]?\d[^()]*\Z")
 """A text that is a number, or a mistake in one; `1()` is a function all the same."""
 
@@ -53,7 +54,10 @@ class Declared:
 
 
 class ActionBuilder:
-    """Builds one action; `exact` where names without `?` never mean parameters, as in finished models."""
+    """Builds one action; `exact` where names without `?` never mean parameters, as in finished models.
+
+    `known` are the texts that actions with the same parameters have used before.
+    """
 
     def __init__(
         self,
@@ -64,6 +68,7 @@ class ActionBuilder:
         place: Place,
         *,
         exact: bool,
+        known: Mapping[str, Formula],
     ) -> None:
         if not is_atom_name(name):
             raise place.error(*cannot_name(name, "an action"))
@@ -76,49 +81,56 @@ class ActionBuilder:
             f"action {name!r}",
             {variable.name: variable.types for variable in parameters.planning},
             constants,
-            frozenset(parameter.name for parameter in parameters.data),
+            frozenset([parameter.name for parameter in parameters.data]) if parameters.data else NO_NAMES,
         )
         self.uses = self._scope.uses
+        self._outside = self._conditions(self._scope, known)
+        self._inside = self._outside
         self.function_uses: list[Use] = []
         self._after: list[Use] = []
 
     def build(self, fields: ActionFields, default_resolution: Decimal | None) -> Declared:
         """Return the action that `fields` describe."""
         place = self._place
-        for field in fields:
-            if field not in _FIELDS:
-                raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
-        creates = self._creates(fields.get("creates") or {})
+        if not _FIELDS.issuperset(fields):
+            field = next(field for field in fields if field not in _FIELDS)
+            raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
+        creates = self._creates(fields.get("creates") or {}) if "creates" in fields else {}
         if creates:
             self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
-        outside = self._conditions(self._scope)
-        inside = self._conditions(self._scope.with_created()) if creates else outside
-        requires = outside.formula(fields.get("requires"), place.within("requires"))
+            self._outside = self._conditions(self._scope)
+            self._inside = self._conditions(self._scope.with_created())
+        requires = self._outside.formula(fields.get("requires"), place.within("requires"))
         resolution = resolution_of(fields.get("resolution"), place.within("resolution")) or default_resolution
-        duration = fields.get("duration")
         action = Action(
             name=self._name,
             parameters=self._parameters.planning,
             requires=requires,
-            provides=inside.literals(fields.get("provides"), place.within("provides")),
-            modifies=outside.patterns(fields.get("modifies"), place.within("modifies")),
-            when=self._when(fields.get("when")),
+            provides=self._inside.literals(fields.get("provides"), place.within("provides")),
+            modifies=self._outside.patterns(fields["modifies"], place.within("modifies"))
+            if "modifies" in fields
+            else (),
             cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
-            after=self._after_patterns(fields.get("after")),
             creates=creates,
-            data=self._data(requires),
-            duration=None if duration is None else decimal(duration, "the duration", place.within("duration")),
-            risk=risk(fields.get("risk", 0), place.within("risk")),
-            outcomes=self._outcomes(fields.get("outcomes"), inside),
-            tags=tags(fields.get("tags"), TAGS, "an action", place.within("tags")),
-            description=text(fields.get("description", ""), "a description", place.within("description")),
-            similes=texts(fields.get("similes"), "similes", place.within("similes")),
-            examples=texts(fields.get("examples"), "examples", place.within("examples")),
+            data=self._data(requires) if self._parameters.data else (),
+            **({} if _USUAL.issuperset(fields) else self._others(fields)),
         )
         return Declared(action, place, self._after)
 
-    def _conditions(self, scope: Scope) -> Conditions:
-        return Conditions(scope, self._types.parents, exact=self._exact)
+    def _others(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Read the fields that few actions have."""
+        place = self._place
+        return {
+            field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
+        }
+
+    def _conditions(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
+        return Conditions(scope, self._types.parents, exact=self._exact, known=known)
+
+    @property
+    def fresh(self) -> Mapping[str, Formula]:
+        """The texts that were read where nothing but parameters and constants has a name."""
+        return self._outside.fresh
 
     def _creates(self, creates: Mapping[str, Any]) -> dict[str, str]:
         found = {}
@@ -134,8 +146,7 @@ class ActionBuilder:
             found[f"?{name}"] = types[0]
         return found
 
-    def _when(self, value: Any) -> tuple[ModelWhen, ...]:
-        place = self._place.within("when")
+    def _when(self, value: Any, place: Place) -> tuple[ModelWhen, ...]:
         if value is None:
             return ()
         if isinstance(value, When | ModelWhen):
@@ -215,11 +226,8 @@ class ActionBuilder:
         positions = [mine.index(name) for name in required]
         return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
 
-    def _after_patterns(self, value: Any) -> tuple[Atom, ...]:
-        if not value:
-            return ()
-        conditions = self._conditions(replace(self._scope, uses=self._after))
-        return conditions.patterns(value, self._place.within("after"))
+    def _after_patterns(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        return self._conditions(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
 
     def _data(self, requires: Formula) -> tuple[DataParameter, ...]:
         return tuple([self._with_source(parameter, requires) for parameter in self._parameters.data])
@@ -238,10 +246,10 @@ class ActionBuilder:
             )
         return replace(parameter, source=From(facts[0], source.path))
 
-    def _outcomes(self, value: Any, inside: Conditions) -> tuple[ModelOutcome, ...]:
+    def _outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
         if not value:
             return ()
-        place = self._place.within("outcomes")
+        inside = self._inside
         found = []
         for index, item in enumerate(several(value, "outcomes", place)):
             if not isinstance(item, Outcome | ModelOutcome):
@@ -260,3 +268,16 @@ class ActionBuilder:
             )
         check_distribution([outcome.probability for outcome in found], place)
         return tuple(found)
+
+    _READERS: ClassVar[tuple[tuple[Any, Callable[[Any, Any, Place], Any]], ...]] = (
+        ("when", _when),
+        ("after", _after_patterns),
+        ("duration", lambda _, value, place: None if value is None else decimal(value, "the duration", place)),
+        ("risk", lambda _, value, place: risk(value, place)),
+        ("outcomes", _outcomes),
+        ("tags", lambda _, value, place: tags(value, TAGS, "an action", place)),
+        ("description", lambda _, value, place: text(value, "a description", place)),
+        ("similes", lambda _, value, place: texts(value, "similes", place)),
+        ("examples", lambda _, value, place: texts(value, "examples", place)),
+    )
+    """What reads the other fields, in order."""

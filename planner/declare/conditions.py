@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from planner.declare.places import Place
@@ -29,39 +29,58 @@ from planner.model.formulas import conjunction, conjuncts
 
 DEEPEST: Final = 90
 """How deep a formula may nest; PDDL text has a similar bound."""
+NOTHING: Final[Mapping[str, Formula]] = {}
 _SINGLE: Final = str | PredicateRef | Formula
 
 
 class Conditions:
-    """Reads the conditions of one declaration, whose names `scope` gives."""
+    """Reads the conditions of one declaration, whose names `scope` gives.
 
-    def __init__(self, scope: Scope, known_types: Iterable[str], *, exact: bool = False) -> None:
+    `known` are texts that were read in an equal scope before, and noted; `fresh` are those that are read here.
+    """
+
+    def __init__(
+        self, scope: Scope, known_types: Iterable[str], *, exact: bool = False, known: Mapping[str, Formula] = NOTHING
+    ) -> None:
         self.scope = scope
+        self.fresh: dict[str, Formula] = {}
         self._known_types = known_types
         self._bare = not exact
+        self._known = known
 
     def formula(self, value: Any, place: Place) -> Formula:
         """Return the conjunction of what `value` says; `TRUE` for nothing."""
-        parts = [self._resolved(item, item_place, self.scope) for item, item_place in _items(value, place)]
+        parts = self._parts(*_listed(value, place), place)
         return conjunction(parts) if parts else TRUE
 
     def literals(self, value: Any, place: Place) -> tuple[Literal, ...]:
         """Return atoms and negated atoms; an error for anything else."""
-        found: list[Literal] = []
-        for item, item_place in _items(value, place):
-            for part in conjuncts(self._resolved(item, item_place, self.scope)):
-                if not (isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom))):
-                    raise item_place.error(
-                        f"an effect is an atom or a negated atom, not {shown(str(part))}",
-                        "When(…) gives conditional effects",
-                    )
-                found.append(part)
-        return tuple(found)
+        items, single = _listed(value, place)
+        parts = self._parts(items, single, place)
+        if {part.__class__ for part in parts} <= {Atom}:
+            return tuple(parts)  # type: ignore[arg-type]  # atoms, all of them
+        return tuple(
+            [
+                _literal(each, place if single else place.within(index))
+                for index, part in enumerate(parts)
+                for each in conjuncts(part)
+            ]
+        )
+
+    def _parts(self, items: Sequence[Any], single: bool, place: Place) -> list[Formula]:  # noqa: FBT001 - from `_listed`
+        known = self._known
+        parts = []
+        for index, item in enumerate(items):
+            part = known.get(item) if item.__class__ is str else None
+            parts.append(self._resolved(item, place if single else place.within(index)) if part is None else part)
+        return parts
 
     def patterns(self, value: Any, place: Place, *, record: bool = True) -> tuple[Atom, ...]:
         """Return atoms whose arguments may be open; an error for anything else."""
         found = []
-        for item, item_place in _items(value, place):
+        items, single = _listed(value, place)
+        for index, item in enumerate(items):
+            item_place = place if single else place.within(index)
             formula, bare = _read(item, item_place)
             if not isinstance(formula, Atom):
                 raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {shown(str(formula))}")
@@ -69,9 +88,12 @@ class Conditions:
             found.append(self.scope.atom(formula, item_place, bare=bare, may_open=True, record=record))
         return tuple(found)
 
-    def _resolved(self, item: Any, place: Place, scope: Scope) -> Formula:
+    def _resolved(self, item: Any, place: Place) -> Formula:
         formula, bare = _read(item, place)
-        return self._resolve(formula, place, scope, bare and self._bare, 0)
+        resolved = self._resolve(formula, place, self.scope, bare and self._bare, 0)
+        if bare and item.__class__ is str:
+            self.fresh[item] = resolved
+        return resolved
 
     def _resolve(self, formula: Formula, place: Place, scope: Scope, bare: bool, depth: int) -> Formula:  # noqa: FBT001 - passed on as it is at each level
         if depth > DEEPEST:
@@ -108,17 +130,25 @@ class Conditions:
                     raise place.error(f"the variable {variable.name} is of the unknown type {name!r}", near)
 
 
-def _items(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    """Yield the single conditions that `value` holds, each with its place."""
+def _listed(value: Any, place: Place) -> tuple[Sequence[Any], bool]:
+    """Return the single conditions that `value` holds, and whether it is one itself: then it has the place of all."""
+    if value.__class__ is list or value.__class__ is tuple:
+        return value, False
     if value is None:
-        return
+        return (), False
     if isinstance(value, _SINGLE):
-        yield value, place
-    elif isinstance(value, Iterable):
-        for index, item in enumerate(value):
-            yield item, place.within(index)
-    else:
-        raise place.error(f"{shown(value)} is no condition", "write an atom as text, or a list of them")
+        return (value,), True
+    if isinstance(value, Iterable):
+        return list(value), False
+    raise place.error(f"{shown(value)} is no condition", "write an atom as text, or a list of them")
+
+
+def _literal(part: Formula, place: Place) -> Literal:
+    if isinstance(part, Atom) or (isinstance(part, Not) and isinstance(part.part, Atom)):
+        return part
+    raise place.error(
+        f"an effect is an atom or a negated atom, not {shown(str(part))}", "When(…) gives conditional effects"
+    )
 
 
 def _read(item: Any, place: Place) -> tuple[Formula, bool]:

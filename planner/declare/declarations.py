@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -22,8 +21,9 @@ from planner.declare.syntax import cannot_name, is_atom_name, is_name, shown
 from planner.declare.types import Types
 from planner.declare.values import tags
 from planner.errors import did_you_mean
-from planner.model import Atom, Axiom, DomainModel, Exists, Function, Object, Predicate, Variable
+from planner.model import Action, Atom, Axiom, DomainModel, Exists, Formula, Function, Object, Predicate, Variable
 from planner.model.formulas import free_variables
+from planner.records import replace
 
 PREDICATE_TAGS = frozenset({"trusted"})
 
@@ -39,15 +39,23 @@ class Declarations:
         self.resolution = resolution
         self.types = Types()
         self.constants: dict[str, Object] = {}
-        self.predicates = Signatures("predicate")
-        self.functions = Signatures("function")
+        self.predicates = Signatures("predicate", Predicate)
+        self.functions = Signatures("function", Function)
         self.actions: dict[str, Declared] = {}
         self.handlers: dict[str, Callable[..., Any]] = {}
+        self._models: dict[str, Action] = {}
+        self._later: list[str] = []
+        """The actions that come after others."""
+        self._named: list[str] = []
+        """The actions that have other names too."""
         self._declared: dict[str, Predicate] = {}
+        self._functions: dict[str, Function] = {}
         self._predicate_places: dict[str, Place] = {}
         self._axioms: list[Axiom] = []
         self._axiom_places: dict[str, Place] = {}
         self._constant_places: dict[str, Place] = {}
+        self._readings: dict[tuple[Variable, ...], dict[str, Formula]] = {}
+        """What texts mean in actions with the same parameters."""
 
     def constant(self, name: str, type_: TypeLike, place: Place) -> None:
         """Add an object that every problem has."""
@@ -60,6 +68,7 @@ class Declarations:
                 f"as {' | '.join(self.constants[name].types)} at {self._constant_places[name].location}"
             )
         self.constants[name] = found
+        self._readings.clear()
         self._constant_places.setdefault(name, place)
 
     def predicate(
@@ -94,6 +103,7 @@ class Declarations:
             raise place.error(*cannot_name(name, "a function"))
         _check_distinct(parameters, f"function {name!r}", place)
         self.functions.declare(name, parameters, place)
+        self._functions[name] = Function(name, parameters)
 
     def action(
         self, name: str, parameters: Parameters, fields: ActionFields, place: Place, *, exact: bool = False
@@ -101,14 +111,26 @@ class Declarations:
         """Add an action; nothing is kept of one that has a mistake."""
         if name in self.actions:
             raise place.error(f"action {name!r} is already declared at {self.actions[name].place.location}")
-        builder = ActionBuilder(name, parameters, self.types, self.constants, place, exact=exact)
+        known = {} if exact else self._readings.setdefault(parameters.planning, {})
+        builder = ActionBuilder(name, parameters, self.types, self.constants, place, exact=exact, known=known)
         declared = builder.build(fields, self.resolution)
-        self.predicates.check_arities(builder.uses)
-        self.functions.check_arities(builder.function_uses)
-        self.predicates.note(builder.uses)
-        self.functions.note(builder.function_uses)
-        self.actions[name] = declared
+        if builder.uses or builder.function_uses:
+            self.predicates.check_arities(builder.uses)
+            self.functions.check_arities(builder.function_uses)
+            self.predicates.note(builder.uses)
+            self.functions.note(builder.function_uses)
+            known.update(builder.fresh)
+        self._keep(declared)
         return declared
+
+    def _keep(self, declared: Declared) -> None:
+        action = declared.action
+        self.actions[action.name] = declared
+        self._models[action.name] = action
+        if action.after:
+            self._later.append(action.name)
+        if action.similes:
+            self._named.append(action.name)
 
     def derive(self, head: Atom, parameters: Mapping[str, TypeLike], condition: Any, place: Place) -> None:
         """Add a rule: `head` holds where `condition` does, for some objects of the `parameters` that it leaves out."""
@@ -164,27 +186,27 @@ class Declarations:
 
     def model(self) -> DomainModel:
         """Return the domain; raises the error of the first declaration that does not agree with another."""
-        actions = {name: declared.action for name, declared in self.actions.items()}
-        places = {name: declared.place for name, declared in self.actions.items()}
-        check_after([use for declared in self.actions.values() for use in declared.after], actions, self.types)
-        check_similes(actions.values(), places)
-        parameters = self.predicates.complete(self.types)
-        predicates = {name: self._declared.get(name) or Predicate(name, found) for name, found in parameters.items()}
-        check_stale_cycles(predicates, self._predicate_places)
+        actions = dict(self._models)
+        check_after([use for name in self._later for use in self.actions[name].after], actions, self.types)
+        places = (
+            {name: declared.place for name, declared in self.actions.items()} if self._named or self._axioms else {}
+        )
+        if self._named:
+            check_similes(actions.values(), places)
+        predicates = {**self._declared, **self.predicates.inferred(self.types)}
+        check_stale_cycles(self._declared, self._predicate_places)
         check_derived(self._axiom_places, actions.values(), predicates, (places, self._predicate_places))
         check_stratified(self._axioms, self._axiom_places)
+        for name in self._later:
+            each = actions[name]
+            actions[name] = replace(each, after=tuple([opened(pattern, actions) for pattern in each.after]))
         return DomainModel(
             name=self.name,
             types=dict(self.types.parents),
             constants=tuple(self.constants.values()),
             predicates=predicates,
-            functions={name: Function(name, found) for name, found in self.functions.complete(self.types).items()},
-            actions={
-                name: replace(each, after=tuple([opened(pattern, actions) for pattern in each.after]))
-                if each.after
-                else each
-                for name, each in actions.items()
-            },
+            functions={**self._functions, **self.functions.inferred(self.types)},
+            actions=actions,
             axioms=tuple(self._axioms),
             description=self.description,
             handlers=dict(self.handlers),

@@ -7,7 +7,6 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
@@ -20,6 +19,7 @@ from planner.declare.types import Types
 from planner.declare.values import mapping
 from planner.errors import did_you_mean
 from planner.model import REQUIRED, ROOT_TYPE, DataParameter, Variable
+from planner.records import dataclass, replace
 
 _CONTEXT: Final = re.compile(r"(^|\.)Context(\[.*\])?$")
 
@@ -33,11 +33,16 @@ class Parameters:
     sources: Mapping[str, Source] | None = None
 
 
+NONE: Final = Parameters()
+
+
 def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place: Place) -> Parameters:
     """Return the parameters that `value` gives: name → planning type, data type, or `DataParameter`.
 
     A sequence of `Variable` and `DataParameter` is taken as well.
     """
+    if value.__class__ is tuple and not value:
+        return NONE
     if isinstance(value, list | tuple):
         value = {_own_name(item, place): item for item in value}
     reader = _Reader(types_)

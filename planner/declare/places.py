@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from planner.errors import DeclarationError, InputError, Location
+from planner.records import dataclass
 
 
 class Place(Protocol):

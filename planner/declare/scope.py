@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from planner.declare.places import Place
 from planner.declare.refs import ObjectName
 from planner.errors import InputError, did_you_mean
 from planner.model import OPEN, Atom, Object, Variable
+from planner.records import dataclass, field, replace
 
 Types = tuple[str, ...]
+NO_NAMES: Final[frozenset[str]] = frozenset()
 
 
 class Use(NamedTuple):
@@ -33,7 +34,7 @@ class Scope:
     owner: str
     variables: Mapping[str, Types]
     objects: Mapping[str, Object]
-    data: frozenset[str] = frozenset()
+    data: frozenset[str] = NO_NAMES
     created: Mapping[str, Types] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
 
@@ -51,6 +52,10 @@ class Scope:
 
         `bare`: a name without `?` may mean a parameter, as in `name(arg, …)` but not in PDDL.
         """
+        if not atom.args:
+            if record:
+                self.uses.append(Use(atom, (), place))
+            return atom
         variables = self.variables
         args = tuple(
             [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from planner.declare.places import Place
 from planner.declare.scope import Use
@@ -10,15 +11,23 @@ from planner.declare.types import Types
 from planner.declare.words import count, either, plain
 from planner.model import ROOT_TYPE, Variable
 
+Kind = TypeVar("Kind")
 
-class Signatures:
-    """The parameters of all predicates (or all functions) of a domain."""
 
-    def __init__(self, kind: str) -> None:
+class Signatures(Generic[Kind]):
+    """The parameters of all predicates (or all functions) of a domain; `make` gives one with its parameters."""
+
+    def __init__(self, kind: str, make: Callable[[str, tuple[Variable, ...]], Kind]) -> None:
         self.kind = kind
+        self._make = make
         self._declared: dict[str, tuple[tuple[Variable, ...], Place]] = {}
         self._arities: dict[str, tuple[int, Place]] = {}
         self._uses: dict[str, dict[tuple[tuple[str, ...] | None, ...], Use]] = {}
+        self._inferred: dict[str, Kind] = {}
+        self._changed: dict[str, None] = {}
+        """The names that were declared or used in a new way since `inferred` was called."""
+        self._types = 0
+        """How many types there were then."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._arities
@@ -37,6 +46,8 @@ class Signatures:
                 f"but used with {known[0]} at {known[1].location}"
             )
         self._declared[name] = (parameters, place)
+        self._inferred.pop(name, None)
+        self._changed[name] = None
         self._arities[name] = (len(parameters), place)
 
     def check_arities(self, uses: Iterable[Use]) -> None:
@@ -61,18 +72,30 @@ class Signatures:
             known = self._uses.get(name)
             if known is None:
                 self._uses[name] = {use.types: use}
+                if name not in self._declared:
+                    self._inferred[name] = self._make(name, ())
+                if use.types:
+                    self._changed[name] = None
             elif use.types not in known:
                 known[use.types] = use
+                self._changed[name] = None
 
-    def complete(self, types: Types) -> dict[str, tuple[Variable, ...]]:
-        """Return the parameters of all: the declared ones, checked against their uses, then the inferred ones."""
-        found = {name: parameters for name, (parameters, _) in self._declared.items()}
-        for name, uses in self._uses.items():
-            if name in found:
+    def inferred(self, types: Types) -> Mapping[str, Kind]:
+        """Return those that are used and not declared; an error where a use fits no declaration.
+
+        Only what was declared or used in a new way since the last time is looked at, unless there are more types now.
+        """
+        if len(types.parents) > self._types:
+            self._changed.update(dict.fromkeys(self._uses))
+        for name in self._changed:
+            uses = self._uses.get(name, {})
+            if name in self._declared:
                 self._check_types(name, uses.values(), types)
             else:
-                found[name] = _inferred(list(uses), types)
-        return found
+                self._inferred[name] = self._make(name, _inferred(list(uses), types))
+        self._changed.clear()
+        self._types = len(types.parents)
+        return self._inferred
 
     def _check_types(self, name: str, uses: Iterable[Use], types: Types) -> None:
         parameters, place = self._declared[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from dataclasses import dataclass
 from decimal import Decimal
@@ -577,3 +578,56 @@ def test_deep_formulas_are_refused() -> None:
         formula = Not(formula)
     with pytest.raises(DeclarationError, match="a condition nests deeper than 90 levels"):
         Domain("lamp").action("flip", requires=formula)
+
+
+def test_asking_for_the_model_between_declarations_changes_nothing() -> None:
+    def declare(domain: Domain, *, ask: bool) -> DomainModel:
+        steps = [
+            lambda: domain.type("room"),
+            lambda: domain.action("light", {"r": "room"}, requires="power", provides="lit(r)"),
+            lambda: domain.type("place"),
+            lambda: domain.type("hub", ["room", "place"]),
+            lambda: domain.action("dim", {"r": "hub"}, requires=["lit(r)", "power"], provides="not lit(r)", after="on"),
+            lambda: domain.action("clean", {"p": "place"}, provides="clean(p)", cost="size(p)", similes="wipe"),
+            lambda: domain.action("on", provides=["power", "warm"], after="clean"),
+            lambda: domain.action("burn", {"r": "room"}, provides=["not clean(r)"]),
+            lambda: domain.predicate("power", description="There is current."),
+            lambda: domain.function("size", "object"),
+            lambda: domain.predicate("clean", "object"),
+            lambda: domain.derive("cosy(r)", {"r": "room"}, ["lit(r)", "warm"]),
+            lambda: domain.constant("hall", "hub"),
+            lambda: domain.action("off", provides=["not power", "not lit(hall)"]),
+        ]
+        for step in steps:
+            step()
+            if ask:
+                with contextlib.suppress(InputError):
+                    assert domain.model is domain.model
+        return domain.model
+
+    asked, fresh = declare(Domain("house"), ask=True), declare(Domain("house"), ask=False)
+    assert asked == fresh
+    assert list(asked.predicates) == list(fresh.predicates)
+
+
+def test_a_text_means_the_same_in_all_actions_with_the_same_parameters() -> None:
+    domain = Domain("texts", types=["robot", "room"], constants={"hall": "room"})
+    first = domain.action("go", {"robot": "robot", "room": "room"}, provides=["at(robot, room)", "at(robot, hall)"])
+    second = domain.action("fly", {"robot": "robot", "room": "room"}, requires="at(robot, room)")
+    other = domain.action("call", {"room": "room"}, requires="open(room)", provides="not open(hall)")
+    assert first.provides == (Atom("at", ("?robot", "?room")), Atom("at", ("?robot", "hall")))
+    assert second.requires == first.provides[0]
+    assert (other.requires, other.provides) == (Atom("open", ("?room",)), (Not(Atom("open", ("hall",))),))
+    assert domain.model.predicates["at"].parameters == (Variable("?robot", ("robot",)), Variable("?room", ("room",)))
+    domain.constant("room", "room")
+    with pytest.raises(DeclarationError, match=r"'room' in at\(robot, room\) may be the parameter or the object"):
+        domain.action("walk", {"robot": "robot", "room": "room"}, requires="at(robot, room)")
+
+
+def test_what_an_action_with_a_mistake_has_said_is_not_known_afterwards() -> None:
+    domain = Domain("texts")
+    with pytest.raises(DeclarationError, match="unknown tag"):
+        domain.action("bad", requires="ready", tags="oops")
+    domain.predicate("ready", "object")
+    with pytest.raises(DeclarationError, match="gives predicate 'ready' no arguments"):
+        domain.action("good", requires="ready")
