@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from benchmarks.planners import Outcome
-from benchmarks.records import Record
-from benchmarks.report import TaskId, markdown, ratio_summary, ratios
+from benchmarks.records import Counts, Record, TaskId, done, proved
+from benchmarks.report import mebibytes, ratio_summary, ratios
+from benchmarks.scores import PLANS, agile_score, best_costs, satisficing_score
+from benchmarks.tables import markdown
 
 WORST: Final = 10
-PLANS: Final = frozenset({Outcome.OPTIMAL, Outcome.SOLVED})
 
 
 def contradiction(one: Record, other: Record) -> str | None:
@@ -27,35 +28,42 @@ def contradiction(one: Record, other: Record) -> str | None:
     return None
 
 
-def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], *, proved_only: bool) -> str:
+def compare(left: Mapping[TaskId, Record], right: Mapping[TaskId, Record], counts: Counts = done) -> str:
     """Return the comparison as Markdown; only tasks that both were tried on count."""
-
-    def counts(record: Record) -> bool:
-        return record.proved if proved_only else record.covered
-
-    tasks = [task for task in left if task in right]
-    pairs = [(left[task], right[task]) for task in tasks]
+    pairs = [(left[task], right[task]) for task in left if task in right]
     only_left = [(one, other) for one, other in pairs if counts(one) and not counts(other)]
     only_right = [(one, other) for one, other in pairs if counts(other) and not counts(one)]
     clashes = [(one, other, clash) for one, other in pairs if (clash := contradiction(one, other)) is not None]
-    word = "proved" if proved_only else "done"
-    found = ratios(left, right, counts)
+    word = "proved" if counts is proved else "done"
+    memory = ratio_summary(ratios(left, right, counts, mebibytes))
     return "\n".join(
         [
-            markdown(
-                [f"{len(tasks)} tasks", word, "only by this one"],
-                [
-                    (f"left: {_name(left)}", sum(counts(one) for one, _ in pairs), len(only_left)),
-                    (f"right: {_name(right)}", sum(counts(other) for _, other in pairs), len(only_right)),
-                ],
-            ),
+            _scores(pairs, (len(only_left), len(only_right)), counts, word),
             *_listed(f"Only left has {word}:", ["task", "left", "right"], map(_outcomes, only_left)),
             *_listed(f"Only right has {word}:", ["task", "left", "right"], map(_outcomes, only_right)),
             f"Contradictions: {len(clashes)}\n",
             *_listed("", ["task", "left", "right", "how"], [(*_costs((a, b)), how) for a, b, how in clashes]),
-            ratio_report(found, "left", "right"),
+            ratio_report(ratios(left, right, counts), "left", "right"),
+            f"Memory, left / right, on the same tasks: median {memory[1]}, geometric mean {memory[2]}\n",
         ]
     )
+
+
+def _scores(pairs: Sequence[tuple[Record, Record]], alone: tuple[int, int], counts: Counts, word: str) -> str:
+    sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    best = best_costs((record for pair in pairs for record in pair), {})
+    rows = [
+        (
+            f"{name}: {_name(side)}",
+            sum(map(counts, side)),
+            only,
+            f"{sum(agile_score(record, counts) for record in side):.2f}",
+            f"{sum(satisficing_score(record, best) for record in side):.2f}",
+        )
+        for name, only, side in zip(("left", "right"), alone, sides, strict=True)
+    ]
+    head = [f"{len(pairs)} tasks", word, "only by this one", "agile score", "satisficing score"]
+    return markdown(head, rows)
 
 
 def ratio_report(found: Sequence[tuple[float, Record, Record]], left: str, right: str) -> str:
@@ -69,8 +77,8 @@ def ratio_report(found: Sequence[tuple[float, Record, Record]], left: str, right
     return "\n".join([summary, *_listed(f"The worst {len(rows)}:", ["task", f"{left} s", f"{right} s", "ratio"], rows)])
 
 
-def _name(side: Mapping[TaskId, Record]) -> str:
-    return ", ".join(sorted({f"{record.planner} ({_version(record)})" for record in side.values()}))
+def _name(side: Sequence[Record]) -> str:
+    return ", ".join(sorted({f"{record.planner} ({_version(record)})" for record in side}))
 
 
 def _version(record: Record) -> str:

@@ -7,7 +7,8 @@ from typing import Final
 
 from benchmarks.compare import ratio_report
 from benchmarks.records import Record
-from benchmarks.report import by_task, markdown, outcome_table, ratios
+from benchmarks.report import by_task, outcome_table, ratios
+from benchmarks.tables import markdown
 
 OURS: Final = "ours-ground"
 THEIRS: Final = "fd-translate"

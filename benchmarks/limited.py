@@ -3,8 +3,8 @@
 A script of its own, started with `python -I -S limited.py SPEC COMMAND…`: a process's peak memory never reads lower
 than that of the process which started it, so the starter has to be small. SPEC is JSON: `cpu_seconds`,
 `wall_seconds`, `memory_bytes`, `ask_seconds` (of CPU time after which the command is asked by SIGTERM to stop, or
-null), `core` (or null), `folder`. The command's output goes to `stdout` and `stderr` in that
-folder, and what it used to `usage.json`.
+null), `cores` (processors to run on; none: any), `folder`. The command's output goes to `stdout` and `stderr` in that
+folder, and what it used to `usage.json`. When its starter is gone, it takes command and folder with it.
 
 The limits hold for the command's whole process group: each process has them by itself (setrlimit), and on Linux their
 sums are looked up from time to time. When the command ends, whatever it left behind is killed.
@@ -40,8 +40,8 @@ def become(command: list[str], spec: dict[str, Any]) -> NoReturn:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (spec["memory_bytes"], spec["memory_bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if spec["core"] is not None and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {spec["core"]})
+    if spec["cores"] and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, spec["cores"])
     os.execvp(command[0], command)  # noqa: S606 - the command is the caller's own
 
 
@@ -141,13 +141,19 @@ class Watch:
 def main() -> None:
     """Run the command of the command line as its SPEC says."""
     spec, command = json.loads(sys.argv[1]), sys.argv[2:]
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: sys.exit(1))
     pid = start(command, spec)
     try:
         usage = Watch(pid, spec).wait()
     finally:
         kill_group(pid)
-    Path(spec["folder"], "usage.json").write_text(json.dumps(usage), encoding="utf-8")
+    if usage["killed"] == "orphaned":
+        import shutil  # noqa: PLC0415 - it takes memory, which the command would inherit as its peak
+
+        shutil.rmtree(spec["folder"], ignore_errors=True)
+    else:
+        Path(spec["folder"], "usage.json").write_text(json.dumps(usage), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from planner.errors import ForethoughtError
+
 GIB: Final = 1024**3
 OUTPUT_BYTES: Final = 4_000_000
 """How much of a process's output is read back: its end."""
@@ -19,6 +21,7 @@ THREADS: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Thread pools would reserve address space by the core."""
 PYTHON: Final = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
 """Hash seeds make runs differ; bytecode is kept between runs, as it is for whatever is installed."""
+_launchers: Final[set[subprocess.Popen[bytes]]] = set()
 LAUNCHER: Final = Path(__file__).with_name("limited.py")
 
 
@@ -79,33 +82,46 @@ def run_limited(
     folder: Path,
     limits: Limits,
     *,
-    core: int | None = None,
+    cores: Sequence[int] = (),
     ask_seconds: float | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Run:
-    """Run `command` in `folder` under `limits` (on one processor `core`, where given) and return how it ended.
+    """Run `command` in `folder` under `limits` (only on the processors `cores`, where given) and return how it ended.
 
     After `ask_seconds` of CPU time it is asked to stop by SIGTERM: for planners which then still give their best plan.
     The folder gets the files `stdout`, `stderr` and `usage.json` beside what the command writes.
+    Raises `ForethoughtError` where the process was ended from outside, so that nothing is known of it.
     """
     spec = {
         "cpu_seconds": limits.cpu_seconds,
         "wall_seconds": limits.wall_seconds,
         "memory_bytes": int(limits.memory_gib * GIB),
         "ask_seconds": ask_seconds,
-        "core": core,
+        "cores": list(cores),
         "folder": str(folder),
     }
     launcher = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(spec)]
     variables = {**os.environ, **THREADS, **PYTHON, **(environment or {})}
     with subprocess.Popen([*launcher, *command], env=variables) as process:  # noqa: S603 - the commands are our own
+        _launchers.add(process)
         try:
             process.wait()
         except BaseException:
             process.terminate()  # the launcher takes the command with it
             raise
-    usage: dict[str, Any] = json.loads((folder / "usage.json").read_text(encoding="utf-8"))
+        finally:
+            _launchers.discard(process)
+    told = folder / "usage.json"
+    if not told.exists():
+        raise ForethoughtError(f"the process of {command[0]} was stopped from outside")
+    usage: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
     return Run(**usage, stdout=_tail(folder / "stdout"), stderr=_tail(folder / "stderr"), limits=limits)
+
+
+def stop_all() -> None:
+    """End all processes that `run_limited` has started, in whatever threads; their runs raise `ForethoughtError`."""
+    for process in list(_launchers):
+        process.terminate()
 
 
 def _tail(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -19,6 +19,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 Key = tuple[str, str, str, str, str, int]
+TaskId = tuple[str, str]
+"""A suite, and the name of a task in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Record:
 
     `checks` maps each validator that saw the plan to its verdict (see `benchmarks.validators`); `cost` is theirs where
     one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
-    `peak_mib` is the resident memory of the largest of them. `round` counts repetitions.
+    `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions` and `stored_states` are those
+    of the search, `search_bytes` the memory that it took, where the planner tells. `round` counts repetitions.
     """
 
     suite: str
@@ -43,6 +46,10 @@ class Record:
     wall_seconds: float = 0.0
     translate_seconds: float | None = None
     search_seconds: float | None = None
+    evaluations: int | None = None
+    expansions: int | None = None
+    stored_states: int | None = None
+    search_bytes: int | None = None
     peak_mib: float = 0.0
     checks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -65,6 +72,11 @@ class Record:
         return self.outcome in PROVED
 
     @property
+    def task_id(self) -> TaskId:
+        """What the record is about."""
+        return (self.suite, self.task)
+
+    @property
     def key(self) -> Key:
         """What makes another run of the same unnecessary."""
         limits = json.dumps(dict(self.limits), sort_keys=True)
@@ -80,6 +92,20 @@ class Record:
         known = {item.name for item in fields(cls)}
         values: dict[str, Any] = {name: value for name, value in json.loads(line).items() if name in known}
         return cls(**{**values, "outcome": Outcome(values["outcome"]), "features": tuple(values.get("features", ()))})
+
+
+Counts = Callable[[Record], bool]
+"""What counts as done: `done`, or `proved`."""
+
+
+def done(record: Record) -> bool:
+    """Return whether any plan, proof or ground task was given."""
+    return record.covered
+
+
+def proved(record: Record) -> bool:
+    """Return whether there is a proof."""
+    return record.proved
 
 
 def read_records(path: Path) -> list[Record]:

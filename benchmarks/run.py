@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from platform import python_version
+from queue import SimpleQueue
 from shutil import which
 from subprocess import run as run_process
 from tempfile import TemporaryDirectory
@@ -17,10 +18,11 @@ from typing import Final
 from benchmarks.pddltext import task_features
 from benchmarks.planners import Answer, Outcome, Planner, installed
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
-from benchmarks.process import Limits, Run, run_limited
+from benchmarks.process import Limits, Run, run_limited, stop_all
 from benchmarks.records import Record, append_record, reserved, resume
 from benchmarks.suite import BenchmarkTask
 from benchmarks.validators import OURS, VALIDATORS, Verdict, validate_plan
+from planner.errors import DocumentError
 
 CHECK_LIMITS: Final = Limits(cpu_seconds=300, memory_gib=8)
 """What a validator may use for one plan; none of it counts for the planner."""
@@ -31,12 +33,22 @@ STOP_EARLY_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to run: the limits, who validates, how many processes at a time, and on which processor (None: any)."""
+    """How to run: the limits, who validates, how many jobs at a time, and on which processors (none: any).
+
+    Each job has its own share of the processors; its planner and the validators of its plan run there.
+    """
 
     limits: Limits = field(default_factory=Limits)
     validators: Sequence[str] = (OURS,)
     jobs: int = 1
-    core: int | None = None
+    cores: Sequence[int] = ()
+
+    def shares(self) -> list[tuple[int, ...]]:
+        """Return the processors of each job, none in common; raises `DocumentError` where there are not enough."""
+        each = len(self.cores) // self.jobs
+        if self.cores and not each:
+            raise DocumentError(f"{self.jobs} jobs at a time need that many processors; --core names {len(self.cores)}")
+        return [tuple(self.cores[job * each : (job + 1) * each]) for job in range(self.jobs)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,9 @@ def attempts_of(tasks: Iterable[BenchmarkTask], planners: Sequence[Planner], rou
 def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> int:
     """Carry out the attempts that `out` does not have yet, append their records to it and `tell` each.
 
-    Returns how many were carried out. Raises `DocumentError` where another run is at `out`.
+    Returns how many were carried out. Raises `DocumentError` where another run is at `out`, or processors lack.
     """
+    settings.shares()
     with reserved(out):
         done = resume(out)
         todo = [one for one in attempts if one.record(Outcome.UNKNOWN, settings.limits).key not in done]
@@ -79,8 +92,19 @@ def run_all(attempts: Sequence[Attempt], out: Path, settings: Settings, tell: Ca
 
 
 def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[[Record], None]) -> None:
+    shares: SimpleQueue[tuple[int, ...]] = SimpleQueue()
+    for share in settings.shares():
+        shares.put(share)
+
+    def work(attempt: Attempt) -> Record:
+        cores = shares.get()
+        try:
+            return carry_out(attempt, settings, cores)
+        finally:
+            shares.put(cores)
+
     with ThreadPoolExecutor(settings.jobs) as pool:
-        futures: list[Future[Record]] = [pool.submit(carry_out, attempt, settings) for attempt in todo]
+        futures = [pool.submit(work, attempt) for attempt in todo]
         try:
             for future in as_completed(futures):
                 record = future.result()
@@ -88,14 +112,22 @@ def _run(todo: Sequence[Attempt], out: Path, settings: Settings, tell: Callable[
                 tell(record)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            _end(futures)
             raise
 
 
-def carry_out(attempt: Attempt, settings: Settings) -> Record:
+def _end(futures: Sequence[Future[Record]]) -> None:
+    """End the processes of those that still run, until none starts another one."""
+    while not all(future.done() for future in futures):
+        stop_all()
+        wait(futures, timeout=0.05)
+
+
+def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -> Record:
     """Run the planner, validate its plan, and return the record."""
     features = task_features(attempt.task.domain_path, attempt.task.problem_path)
-    run, answer = _measure(attempt, features, settings)
-    verdicts = _validate(attempt.task, answer.plan, features, settings.validators)
+    run, answer = _measure(attempt, features, settings.limits, cores)
+    verdicts = _validate(attempt.task, answer.plan, features, settings.validators, cores)
     record = replace(
         attempt.record(answer.outcome, settings.limits),
         cost=answer.cost,
@@ -105,6 +137,7 @@ def carry_out(attempt: Attempt, settings: Settings) -> Record:
         wall_seconds=round(run.wall_seconds, 4),
         translate_seconds=answer.translate_seconds,
         search_seconds=answer.search_seconds,
+        **asdict(answer.effort),
         peak_mib=round(run.peak_bytes / MIB, 1),
         sizes=answer.sizes,
         features=tuple(sorted(features)),
@@ -136,8 +169,7 @@ def judged(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
     return replace(record, outcome=outcome, detail=detail, cost=cost, checks=checks)
 
 
-def _measure(attempt: Attempt, features: frozenset[str], settings: Settings) -> tuple[Run, Answer]:
-    limits = settings.limits
+def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: Sequence[int]) -> tuple[Run, Answer]:
     job = attempt.planner.job(limits)
     early = limits.cpu_seconds - min(STOP_EARLY_SECONDS, 0.1 * limits.cpu_seconds)
     with TemporaryDirectory(prefix="bench-") as name:
@@ -148,7 +180,7 @@ def _measure(attempt: Attempt, features: frozenset[str], settings: Settings) -> 
             job.command,
             folder,
             limits,
-            core=settings.core,
+            cores=cores,
             ask_seconds=early if job.asks else None,
             environment=job.environment,
         )
@@ -156,12 +188,16 @@ def _measure(attempt: Attempt, features: frozenset[str], settings: Settings) -> 
 
 
 def _validate(
-    task: BenchmarkTask, plan: str | None, features: frozenset[str], names: Iterable[str]
+    task: BenchmarkTask,
+    plan: str | None,
+    features: frozenset[str],
+    names: Iterable[str],
+    cores: Sequence[int] = (),
 ) -> dict[str, Verdict]:
     if plan is None:
         return {}
     return {
-        name: validate_plan(name, task.domain_path, task.problem_path, plan, CHECK_LIMITS)
+        name: validate_plan(name, task.domain_path, task.problem_path, plan, CHECK_LIMITS, cores=cores)
         for name in names
         if VALIDATORS[name].takes(features)
     }

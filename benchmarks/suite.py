@@ -51,12 +51,13 @@ class Selection:
     def _takes(self, task: BenchmarkTask) -> bool:
         return (
             (self.track is None or self.track in task.tracks)
-            and _matches(task.domain, self.domains)
-            and _matches(task.name, self.names)
+            and matches(task.domain, self.domains)
+            and matches(task.name, self.names)
         )
 
 
-def _matches(text: str, patterns: Sequence[str]) -> bool:
+def matches(text: str, patterns: Sequence[str]) -> bool:
+    """Return whether `text` is like one of `patterns`, or there is none."""
     return not patterns or any(fnmatchcase(text, pattern) for pattern in patterns)
 
 

@@ -52,8 +52,22 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Effort:
+    """What a search took, where it tells: states evaluated, expanded and stored, and the memory for all of it."""
+
+    evaluations: int | None = None
+    expansions: int | None = None
+    stored_states: int | None = None
+    search_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them."""
+    """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them.
+
+    `search_seconds` are those of the search alone, without reading, grounding and preparing heuristics where the
+    planner tells them apart.
+    """
 
     outcome: Outcome
     plan: str | None = None
@@ -61,6 +75,7 @@ class Answer:
     lower_bound: float | None = None
     translate_seconds: float | None = None
     search_seconds: float | None = None
+    effort: Effort = Effort()
     sizes: Mapping[str, int] = field(default_factory=dict)
     detail: str = ""
 
@@ -130,6 +145,12 @@ def failed(run: Run) -> Answer:
             return Answer(Outcome.MEMORY)
         case _:
             return Answer(Outcome.ERROR, detail=f"exit code {run.returncode}: {run.last_words}")
+
+
+def last_count(pattern: str, text: str) -> int | None:
+    """Return the whole number in the only group of the last match of `pattern`, or None."""
+    found = re.findall(pattern, text)
+    return int(found[-1]) if found else None
 
 
 def last_number(pattern: str, text: str) -> float | None:

@@ -3,46 +3,61 @@
 A script of its own for an interpreter that has the peer and nothing of ours: `python -I guest.py PEER OPTIONS DOMAIN
 PROBLEM SECONDS`. OPTIONS is JSON; with `warm` a tiny task is solved first, so that the times are those of a process
 in use. Printed are `status` ("optimal", "solved", "unsolvable", or what stopped it), `cost`, `plan`, `read_seconds`
-(files to ground task) and `search_seconds`.
+(files to ground task), `search_seconds`, and what the search took: `evaluations`, `expansions`, `stored_states` where
+the peer counts them, and `search_bytes`, by which the process has grown at its highest.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import resource
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+POLL_SECONDS = 0.005
+"""How often the CPU time of a search in native code is looked at."""
 TINY_DOMAIN = """(define (domain tiny) (:requirements :strips) (:predicates (a) (b))
 (:action go :parameters () :precondition (a) :effect (and (b) (not (a)))))"""
 TINY_PROBLEM = "(define (problem tiny) (:domain tiny) (:init (a)) (:goal (b)))"
 
 
 def kairos(domain_path: str, problem_path: str, seconds: float, options: dict[str, str]) -> dict[str, Any]:
-    """Solve with kairos-planner on one thread; `first` stops at the first plan."""
+    """Solve with kairos-planner on one thread, for `seconds` of CPU time; `first` stops at the first plan.
+
+    Its own limit counts the clock, which is no measure where others use the processor too.
+    """
     import kairos as peer  # noqa: PLC0415 - only this one is installed here
 
     began = time.perf_counter()
-    problem = peer.load_problem(problem_path, peer.load_domain(domain_path))
+    try:
+        problem = peer.load_problem(problem_path, peer.load_domain(domain_path))
+    except peer.PddlError as error:
+        return {"status": "unsupported", "detail": str(error)[:300]}
+    loaded, resident = time.perf_counter(), resident_bytes()
     anytime = "first" not in options
-    result = peer.Planner().solve(problem, timeout=seconds, anytime=anytime, threads=1)
-    total = time.perf_counter() - began
-    status = result.status.name.lower()
-    if result.status is peer.Status.SOLVED and result.stop_reason in (
-        peer.StopReason.PROVEN_OPTIMAL,
-        peer.StopReason.EXHAUSTED,
-    ):
-        status = "optimal" if anytime else "solved"
-    search = result.stats.search_ms / 1000
-    plan = None if result.plan is None else result.plan.to_string()
+    search = peer.Planner().start(problem, timeout=100 * seconds, anytime=anytime, threads=1)
+    while search.running():
+        if time.process_time() > seconds:
+            search.stop()
+        time.sleep(POLL_SECONDS)
+    result = search.wait()
+    proofs = (peer.StopReason.PROVEN_OPTIMAL, peer.StopReason.EXHAUSTED)
+    proved = anytime and result.status is peer.Status.SOLVED and result.stop_reason in proofs
+    stats = result.stats
     return {
-        "status": status,
+        "status": "optimal" if proved else result.status.name.lower(),
         "cost": None if result.plan is None else result.plan.cost,
-        "plan": plan,
-        "read_seconds": total - search,
-        "search_seconds": search,
+        "plan": None if result.plan is None else result.plan.to_string(),
+        "read_seconds": loaded - began + (stats.total_ms - stats.parse_ms - stats.search_ms) / 1000,
+        "search_seconds": stats.search_ms / 1000,
+        "evaluations": stats.evaluated,
+        "expansions": stats.expanded,
+        "stored_states": stats.states,
+        "search_bytes": grown_bytes(resident),
         "detail": "; ".join(str(one) for one in result.diagnostics)[:300],
     }
 
@@ -56,22 +71,51 @@ def jupyddl(domain_path: str, problem_path: str, seconds: float, options: dict[s
         task = build_task(domain_path, problem_path)
     except UnsupportedFeatureError as error:
         return {"status": "unsupported", "detail": str(error)}
-    read = time.perf_counter()
+    read, resident = time.perf_counter(), resident_bytes()
     search, heuristic = options.get("search", "astar"), options.get("heuristic", "lmcut")
     result = solve_task(task, search=search, heuristic=heuristic, time_limit=max(0.1, seconds - (read - began)))
-    proves = search == "dijkstra" or (search == "astar" and heuristic in ("blind", "hmax", "lmcut"))
+    complete = search == "dijkstra" or (search == "astar" and heuristic in ("blind", "hmax", "lmcut"))
+    exact = costs_are_exact(task)
     if result.solved:
-        status = "optimal" if proves else "solved"
+        status = "optimal" if complete and exact else "solved"
     else:
-        status = "time" if result.truncated else "unsolvable" if proves else "unknown"
+        status = "time" if result.truncated else "unsolvable" if complete else "unknown"
     names = result.plan_names(canonical=True)
     return {
         "status": status,
-        "cost": result.cost,
-        "plan": None if names is None else "".join(f"({name.strip('()')})\n" for name in names),
+        "cost": result.cost if exact else None,
+        "plan": None if names is None else "".join(map(plan_line, names)),
         "read_seconds": read - began,
         "search_seconds": time.perf_counter() - read,
+        "evaluations": result.stats.evaluated,
+        "expansions": result.stats.expanded,
+        "search_bytes": grown_bytes(resident),
     }
+
+
+def plan_line(name: str) -> str:
+    """Return jupyddl's `pick(ball,room)` as a line of a plan."""
+    return "(" + " ".join(name.strip("()").replace("(", ",").split(",")) + ")\n"
+
+
+def costs_are_exact(task: Any) -> bool:
+    """Return whether jupyddl counts the task's costs: under a metric, actions that say none cost nothing.
+
+    It takes 1 for these, as an int; the costs that it has read are floats.
+    """
+    return not task.metric_cost or all(isinstance(operator.cost, float) for operator in task.operators)
+
+
+def resident_bytes() -> int:
+    """Return the resident memory of this process now; 0 without /proc."""
+    statm = Path("/proc/self/statm")
+    return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+
+
+def grown_bytes(before: int) -> int | None:
+    """Return by how much the peak of the resident memory exceeds `before`; None where that is not known."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return max(0, peak - before) if before else None
 
 
 PEERS = {"kairos": kairos, "jupyddl": jupyddl}

@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Job, Outcome, failed
+from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
 from benchmarks.planners.environments import interpreter_of
 from benchmarks.process import Limits, Run
 
 SCRIPT: Final = Path(__file__).with_name("guest.py")
 OPTIONS: Final = {"kairos": {"first", "warm"}, "jupyddl": {"search", "heuristic", "warm"}}
 SPARE_SECONDS: Final = 0.5
-"""How long before the time limit kairos ends by itself, on the clock, lest its plan is lost; or a twentieth of it."""
+"""How long before the time limit kairos ends by itself; or a twentieth of the limit."""
 OUTCOMES: Final = {
     "optimal": Outcome.OPTIMAL,
     "solved": Outcome.SOLVED,
     "unsolvable": Outcome.UNSOLVABLE,
     "time": Outcome.TIME,
     "timeout": Outcome.TIME,
+    "cancelled": Outcome.TIME,
     "out_of_memory": Outcome.MEMORY,
     "grounding_too_large": Outcome.MEMORY,
     "unsupported": Outcome.UNSUPPORTED,
@@ -55,7 +56,7 @@ class Guest:
         return (self.package,)
 
     def job(self, limits: Limits) -> Job:
-        """Return the script, run by the peer's interpreter."""
+        """Return the script, run by the peer's interpreter; kairos ends by itself, with the best plan so far."""
         spare = max(SPARE_SECONDS, 0.05 * limits.cpu_seconds)
         seconds = limits.cpu_seconds - spare if self.kind == "kairos" else limits.wall_seconds
         words = (self.kind, json.dumps(dict(self.options)), DOMAIN_FILE, PROBLEM_FILE, f"{seconds:.2f}")
@@ -78,5 +79,6 @@ class Guest:
             lower_bound=cost if outcome is Outcome.OPTIMAL else None,
             translate_seconds=told.get("read_seconds"),
             search_seconds=told.get("search_seconds"),
+            effort=Effort(*map(told.get, Effort.__slots__)),
             detail=told.get("detail") or "",
         )

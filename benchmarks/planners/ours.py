@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import planner
-from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Job, Outcome, failed
+from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
 from benchmarks.process import Limits, Run
 
 HERE: Final = {"PYTHONPATH": str(Path(planner.__file__).parents[1])}
@@ -24,6 +24,8 @@ STATUSES: Final = {
     "UNSOLVABLE": Outcome.UNSOLVABLE,
     "UNSUPPORTED": Outcome.UNSUPPORTED,
 }
+COUNTS: Final = ("evaluated", "expanded", "stored", "search_bytes")
+"""The names of our statistics for what `Effort` holds."""
 OPTIONS: Final = ("mode", "search", "heuristic", "engine")
 STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
 """What an unknown result was stopped by; the only one who cancels is the harness, when time is up."""
@@ -77,7 +79,8 @@ class Ours:
             lower_bound=result["lower_bound"],
             translate_seconds=statistics.get("ground_seconds"),
             search_seconds=statistics.get("search_seconds"),
-            sizes={name: statistics[name] for name in ("facts", "actions", "expanded") if name in statistics},
+            effort=Effort(*map(statistics.get, COUNTS)),
+            sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             detail=result.get("reason") or "",
         )
 

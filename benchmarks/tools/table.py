@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from benchmarks.report import markdown
+from benchmarks.tables import markdown
 from benchmarks.tools.measure import Measured
 
 HEAD = ("profile", "tools", "planner", "optimal", "compile", "ground", "search", "total", "not as certified")

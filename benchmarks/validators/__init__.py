@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -90,13 +90,15 @@ VALIDATORS: Final = {
 FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
 
 
-def validate_plan(name: str, domain: Path, problem: Path, plan: str, limits: Limits) -> Verdict:
-    """Return what the validator `name` says of `plan`, in a process of its own under `limits`."""
+def validate_plan(
+    name: str, domain: Path, problem: Path, plan: str, limits: Limits, *, cores: Sequence[int] = ()
+) -> Verdict:
+    """Return what the validator `name` says of `plan`, in a process of its own under `limits`, on these processors."""
     with TemporaryDirectory(prefix="validate-") as folder:
         file = Path(folder) / "plan"
         file.write_text(plan, encoding="utf-8")
         command = (sys.executable, "-m", "benchmarks.validators", name, str(domain), str(problem), str(file))
-        run = run_limited(command, Path(folder), limits, environment=HERE)
+        run = run_limited(command, Path(folder), limits, cores=cores, environment=HERE)
         try:
             answer = json.loads(run.stdout.splitlines()[-1])
             return Verdict(answer["said"], answer["cost"])

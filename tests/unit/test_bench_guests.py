@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
-from benchmarks.planners import Outcome, installed, missing, planner_of
+from benchmarks.planners import Answer, Outcome, installed, missing, planner_of
 from benchmarks.planners.environments import VARIABLE, interpreter_of, peers_folder, version_in_own
 from benchmarks.planners.guests import Guest
-from benchmarks.process import Limits, Run
+from benchmarks.process import Limits, Run, run_limited
 from benchmarks.records import read_records
 from benchmarks.tools.declare import declared
 from benchmarks.tools.others import measure_others
@@ -25,28 +25,44 @@ from planner.pddl.plans import write_plan
 
 LIMITS = Limits(cpu_seconds=20, memory_gib=2.0)
 JUPYDDL = """
+from types import SimpleNamespace as Space
 class UnsupportedFeatureError(Exception): pass
 class Result:
     solved, truncated, cost = {solved}, {truncated}, {cost}
+    stats = Space(evaluated=7, expanded=5)
     def plan_names(self, canonical): return {names}
 def build_task(domain, problem):
     if {refuses}: raise UnsupportedFeatureError("no axioms")
+    return Space(metric_cost=True, operators=[Space(cost={says_cost})])
 def solve_task(task, search, heuristic, time_limit): return Result()
 """
 KAIROS = """
 from enum import Enum
 from types import SimpleNamespace as Space
-Status, StopReason = Enum("Status", "SOLVED TIMEOUT"), Enum("StopReason", "EXHAUSTED PROVEN_OPTIMAL TIMEOUT")
+Status, StopReason = Enum("Status", "SOLVED TIMEOUT"), Enum("StopReason", "EXHAUSTED PROVEN_OPTIMAL TIMEOUT STOPPED")
+class PddlError(ValueError): pass
 class Plan:
     cost = {cost}
     def to_string(self): return {plan!r}
-def load_domain(path): return path
+def load_domain(path):
+    if {refuses}: raise PddlError("domain.pddl:3:8: invalid characters")
+    return path
 def load_problem(path, domain): return path
+class Search:
+    reason = StopReason.{stop}
+    def running(self): return {endless} and sum(range(100000)) > 0 and self.reason is not StopReason.STOPPED
+    def stop(self): self.reason = StopReason.STOPPED
+    def wait(self):
+        stats = Space(search_ms=1.0, total_ms=3.0, parse_ms=1.0, evaluated=9, expanded=4, states=10)
+        return Space(status=Status.SOLVED, stop_reason=self.reason, plan=Plan(), diagnostics=[], stats=stats)
 class Planner:
-    def solve(self, problem, timeout, anytime, threads):
-        return Space(status=Status.SOLVED, stop_reason=StopReason.{stop}, plan=Plan(), diagnostics=[],
-                     stats=Space(search_ms=1.0))
+    def start(self, problem, timeout, anytime, threads): return Search()
 """
+
+
+def kairos(peers: Path, **says: Any) -> None:
+    values = {"cost": 1, "plan": "", "stop": "EXHAUSTED", "endless": False, "refuses": False, **says}
+    stand_in(peers, "kairos-planner", "kairos", KAIROS.format(**values))
 
 
 @pytest.fixture
@@ -70,7 +86,8 @@ def stand_in(peers: Path, package: str, module: str, code: str) -> None:
 
 
 def jupyddl(peers: Path, **says: Any) -> None:
-    values = {"solved": True, "truncated": False, "cost": 2, "names": ["(go)"], "refuses": False, **says}
+    values = {"solved": True, "truncated": False, "cost": 2, "names": ["(go)"], "refuses": False, "says_cost": 1.0}
+    values |= says
     stand_in(peers, "jupyddl", "jupyddl", JUPYDDL.format(**values))
 
 
@@ -155,13 +172,53 @@ def test_a_run_in_another_environment_is_recorded(
     assert record.versions["jupyddl"] == "7.1"
 
 
+def guest_run(name: str, tmp_path: Path, seconds: float = 5) -> Answer:
+    planner, limits = planner_of(name), Limits(seconds, 1)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    job = planner.job(limits)
+    return planner.read(run_limited(job.command, folder, limits), folder, frozenset())
+
+
+def test_jupyddl_is_understood(peers: Path, tmp_path: Path) -> None:
+    jupyddl(peers, names=["pick(ball1,rooma)", "wait", "(go(a))"])
+    answer = guest_run("jupyddl-astar-lmcut", tmp_path)
+    assert (answer.outcome, answer.cost) == (Outcome.OPTIMAL, 2)
+    assert answer.plan == "(pick ball1 rooma)\n(wait)\n(go a)\n"
+    assert (answer.effort.evaluations, answer.effort.expansions, answer.effort.stored_states) == (7, 5, None)
+
+
+def test_where_jupyddl_miscounts_costs_its_claims_are_no_proof(peers: Path, tmp_path: Path) -> None:
+    jupyddl(peers, says_cost=1)
+    answer = guest_run("jupyddl-astar-lmcut", tmp_path)
+    assert (answer.outcome, answer.cost, answer.lower_bound) == (Outcome.SOLVED, None, None)
+
+
+def test_kairos_says_what_its_search_took(peers: Path, tmp_path: Path) -> None:
+    kairos(peers)
+    answer = guest_run("kairos", tmp_path)
+    assert (answer.outcome, answer.search_seconds) == (Outcome.OPTIMAL, 0.001)
+    assert (answer.effort.evaluations, answer.effort.expansions, answer.effort.stored_states) == (9, 4, 10)
+
+
+def test_what_the_parser_of_kairos_refuses_is_unsupported(peers: Path, tmp_path: Path) -> None:
+    kairos(peers, refuses=True)
+    answer = guest_run("kairos", tmp_path)
+    assert (answer.outcome, answer.detail) == (Outcome.UNSUPPORTED, "domain.pddl:3:8: invalid characters")
+
+
+def test_kairos_ends_by_itself_in_time(peers: Path, tmp_path: Path) -> None:
+    kairos(peers, endless=True)
+    assert guest_run("kairos", tmp_path, 0.6).outcome is Outcome.SOLVED
+
+
 @pytest.mark.parametrize(("stop", "outcome"), [("PROVEN_OPTIMAL", "optimal"), ("TIMEOUT", "solved")])
 def test_others_are_measured_on_tool_libraries_and_judged(peers: Path, stop: str, outcome: str) -> None:
     library = generate("quotas", 10)
     problem = declared(library)
     exported = export(problem)
     plan = solve(exported.written).expect_plan()
-    stand_in(peers, "kairos-planner", "kairos", KAIROS.format(cost=plan.cost, plan=write_plan(plan), stop=stop))
+    kairos(peers, cost=plan.cost, plan=write_plan(plan), stop=stop)
     (measured,) = measure_others(library, [planner_of("kairos=kairos:warm=1")], 5.0)
     assert (measured.outcome, measured.planner, measured.cost) == (outcome, "kairos", library.optimum)
     assert measured.search == pytest.approx(1.0)
@@ -171,7 +228,7 @@ def test_others_are_measured_on_tool_libraries_and_judged(peers: Path, stop: str
 
 @pytest.mark.parametrize("plan", ["", "(nonsense)\n"])
 def test_plans_of_others_are_not_believed(peers: Path, plan: str) -> None:
-    stand_in(peers, "kairos-planner", "kairos", KAIROS.format(cost=1, plan=plan, stop="EXHAUSTED"))
+    kairos(peers, plan=plan)
     (measured,) = measure_others(generate("quotas", 10), [planner_of("kairos")], 5.0)
     assert measured.outcome.startswith("wrong: ")
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
+from benchmarks.planners.base import Effort
 from benchmarks.planners.downward import Downward, Translator
 from benchmarks.planners.ours import Ours, OursGround
 from benchmarks.planners.pyperplan import Pyperplan
@@ -126,6 +127,27 @@ def test_the_driver_with_a_plan(  # noqa: PLR0917 - a table
     assert (answer.translate_seconds, answer.search_seconds) == (0.25, 0.5)
 
 
+COUNTS = """[t=0.100s, 10412 KB] Conducting best first search without reopening closed nodes, (real) bound = 2147483647
+[t=0.1s, 10500 KB] f = 9, 1 evaluated, 0 expanded
+[t=0.5s, 10544 KB] Actual search time: 0.300s
+[t=0.5s, 10544 KB] Expanded 101 state(s).
+[t=0.5s, 10544 KB] Evaluated 151 state(s).
+[t=0.5s, 10544 KB] Evaluations: 302
+[t=0.5s, 10544 KB] Number of registered states: 150
+[t=0.5s, 10544 KB] Search time: 0.400s
+[t=0.5s, 10544 KB] Total time: 0.500s
+Peak memory: 10512 KB
+"""
+
+
+def test_what_the_search_took(tmp_path: Path) -> None:
+    answer = Downward("fd", "astar(lmcut())").read(ended(11, COUNTS), tmp_path, NO_FEATURES)
+    assert answer.search_seconds == 0.4
+    assert answer.effort == Effort(evaluations=151, expansions=101, stored_states=150, search_bytes=102400)
+    cut = Downward("fd", "astar(lmcut())").read(ended(23, LOG), tmp_path, NO_FEATURES)
+    assert cut.effort == Effort()
+
+
 def test_an_unfinished_proof_leaves_its_bound(tmp_path: Path) -> None:
     assert Downward("fd", "astar(lmcut())").read(ended(23, LOG), tmp_path, NO_FEATURES).lower_bound == 10
     log = "[t=1s, 5 KB] BOUND: 7 < 2147483647 [0/1 plans], dir: FW"
@@ -227,6 +249,9 @@ def test_ours_with_a_plan(status: str, outcome: Outcome, tmp_path: Path) -> None
     answer = Ours("o").read(run, tmp_path, NO_FEATURES)
     assert (answer.outcome, answer.plan, answer.cost, answer.lower_bound) == (outcome, PLAN, 5, 3)
     assert answer.translate_seconds == 0.5
+    counted = printed(status, "exhausted", plan={"steps": []}, statistics={"evaluated": 7, "expanded": 5, "facts": 3})
+    answer = Ours("o").read(ended(0, counted), tmp_path, NO_FEATURES)
+    assert (answer.effort, answer.sizes) == (Effort(evaluations=7, expansions=5), {"facts": 3})
 
 
 def test_how_ours_is_called() -> None:

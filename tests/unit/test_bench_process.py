@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from benchmarks.process import GIB, Limits, Run, run_limited
+from benchmarks.process import GIB, Limits, Run, run_limited, stop_all
+from planner.errors import ForethoughtError
 
 BUSY = "while True: pass"
 ASKED = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: (print('best so far'), sys.exit(3)))\n" + BUSY
@@ -100,6 +102,31 @@ def test_a_killed_starter_takes_the_process_with_it(tmp_path: Path) -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     wait_for_end(int(pid.read_text()))
+
+
+def test_what_a_killed_starter_leaves_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    starter = (
+        "import sys; from pathlib import Path; from benchmarks.process import Limits, run_limited\n"
+        f"run_limited([sys.executable, '-c', {BUSY!r}], Path({str(folder)!r}), Limits())"
+    )
+    with subprocess.Popen([sys.executable, "-c", starter], cwd=Path(__file__).parents[2]) as process:
+        while not (folder / "stdout").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+    while folder.exists():
+        time.sleep(0.02)
+
+
+def test_a_process_stopped_from_outside_tells_nothing(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(run, BUSY, tmp_path, Limits())
+        while not (tmp_path / "stdout").exists():
+            time.sleep(0.01)
+        stop_all()
+        with pytest.raises(ForethoughtError, match="was stopped from outside"):
+            ran.result()
 
 
 def wait_for_end(pid: int) -> None:

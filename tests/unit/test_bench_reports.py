@@ -7,8 +7,9 @@ import pytest
 from benchmarks.compare import compare, contradiction
 from benchmarks.ground import OURS, THEIRS, ground_report
 from benchmarks.planners import Outcome
-from benchmarks.records import Record
-from benchmarks.report import by_task, coverage_table, full_report, markdown, outcome_table, ratios, time_table
+from benchmarks.records import Record, done, proved
+from benchmarks.report import by_task, checks, domain_table, full_report, outcomes, ratio_table, ratios
+from benchmarks.tables import Table, markdown
 
 O, S, T, U = Outcome.OPTIMAL, Outcome.SOLVED, Outcome.TIME, Outcome.UNSOLVABLE  # noqa: E741 - they make a table
 
@@ -38,30 +39,32 @@ def test_markdown() -> None:
     assert markdown(["a", "b"], [("x|y", 1)]) == "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n"
 
 
-def test_coverage_by_domain_and_in_total() -> None:
-    covered = coverage_table(RECORDS, lambda one: one.covered)
-    assert cells(covered)[2:] == [
-        ["blocks", "2", "1", "2"],
-        ["rooms", "2", "2", "2"],
-        ["**total**", "4", "**3**", "**4**"],
+def test_a_table_has_its_totals_in_bold() -> None:
+    assert Table(["a", "b"], [("x\ny", 1)], ("sum", 1)).markdown().splitlines()[2:] == [
+        "| x y | 1 |",
+        "| **sum** | **1** |",
     ]
-    proved = coverage_table(RECORDS, lambda one: one.proved)
-    assert cells(proved)[-1] == ["**total**", "4", "**3**", "**2**"]
+
+
+def test_coverage_by_domain_and_in_total() -> None:
+    covered = domain_table("done", RECORDS, done)
+    assert list(covered.rows) == [("blocks", 2, "1", "2"), ("rooms", 2, "2", "2")]
+    assert covered.total == ("total", 4, "3", "4")
+    assert domain_table("proved", RECORDS, proved).total == ("total", 4, "3", "2")
 
 
 def test_outcomes_that_occur() -> None:
-    assert cells(outcome_table(RECORDS)) == [
-        ["planner", "optimal", "solved", "unsolvable", "time"],
-        ["---", "---:", "---:", "---:", "---:"],
-        ["a", "2", "0", "1", "1"],
-        ["b", "1", "2", "1", "0"],
-    ]
+    table = outcomes(RECORDS)
+    assert table.head == ["planner", "optimal", "solved", "unsolvable", "time"]
+    assert table.rows == [("a", 2, 0, 1, 1), ("b", 1, 2, 1, 0)]
 
 
-def test_times_on_the_tasks_that_both_did() -> None:
-    assert cells(time_table(RECORDS, lambda one: one.covered))[2] == ["b", "3", "2.00", "1.59"]
-    found = ratios(by_task(RECORDS, "b"), by_task(RECORDS, "a"), lambda one: one.covered)
+def test_time_and_memory_on_the_tasks_that_both_did() -> None:
+    assert ratio_table(RECORDS, done).rows == [("b", 3, "2.00", "1.59", "1.00", "1.00")]
+    found = ratios(by_task(RECORDS, "b"), by_task(RECORDS, "a"), done)
     assert [(one.task, ratio) for ratio, one, _ in found] == [("rooms/2", 4.0), ("blocks/1", 2.0), ("rooms/1", 0.5)]
+    memory = [record("x/1", "a", S, peak_mib=50.0), record("x/1", "b", S, peak_mib=100.0)]
+    assert ratio_table(memory, done).rows == [("b", 1, "1.00", "1.00", "2.00", "2.00")]
 
 
 def test_of_several_rounds_the_fastest_that_did_it_counts() -> None:
@@ -70,11 +73,20 @@ def test_of_several_rounds_the_fastest_that_did_it_counts() -> None:
 
 
 def test_a_report_has_all_tables() -> None:
-    report = full_report(RECORDS, proved_only=False)
-    assert "| **total** | 4 | **3** | **4** |" in report
+    report = full_report(RECORDS)
+    assert "| **total** | **4** | **3** | **4** |" in report
     assert "| b | v | 1 | 1 |" in report
-    assert "CPU time / that of a" in report
-    assert "CPU time" not in full_report(RECORDS[:1], proved_only=True)
+    assert checks(RECORDS).rows == [("a", "v", 1, 0), ("b", "v", 1, 1)]
+    assert "over that of a" in report
+    assert "CPU time" not in full_report(RECORDS[:1], proved)
+    assert "satisficing score" not in full_report(RECORDS, proved)
+
+
+def test_a_report_sums_up_by_planner() -> None:
+    lines = cells(full_report(RECORDS))
+    assert ["planner, 4 tasks", "done", "agile score", "satisficing score"] in lines
+    assert ["a", "3", "2.88", "3.00"] in lines
+    assert ["b", "4", "3.51", "3.67"] in lines
 
 
 @pytest.mark.parametrize(
@@ -106,9 +118,10 @@ def test_contradicting_claims(one: Record, other: Record, found: str | None) -> 
 def test_comparison() -> None:
     clash = record("rooms/3", "b", S, cost=1), record("rooms/3", "a", O, cost=2, lower_bound=2)
     left, right = by_task([*RECORDS, *clash], "a"), by_task([*RECORDS, *clash], "b")
-    text = compare(left, right, proved_only=False)
+    text = compare(left, right)
     assert "| left: a () | 4 | 0 |" in text
     assert "| right: b () | 5 | 1 |" in text
+    assert "Memory, left / right, on the same tasks: median 1.00" in text
     assert "| blocks/2 | time | solved |" in text
     assert "Contradictions: 1" in text
     assert "| rooms/3 | optimal 2, bound 2 | solved 1, bound None | b's plan is cheaper" in text
@@ -117,7 +130,7 @@ def test_comparison() -> None:
 
 
 def test_comparison_of_nothing() -> None:
-    assert "on 0 tasks of both: median none" in compare({}, {}, proved_only=True)
+    assert "on 0 tasks of both: median none" in compare({}, {}, proved)
 
 
 def test_grounding_report() -> None:

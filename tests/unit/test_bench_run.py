@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.cli import app, processor
+from benchmarks.cli import app
+from benchmarks.commands.options import processors
 from benchmarks.planners import Answer, Job, Outcome, planner_of
 from benchmarks.planners.base import stated_cost
 from benchmarks.process import Limits, Run
@@ -196,9 +199,12 @@ def test_the_command_line(suite: Path, tmp_path: Path) -> None:
         ("p2.pddl", "pyperplan-bfs", Outcome.OPTIMAL, {"pyperplan": "valid"}),
         ("p2.pddl", "pyperplan-gbf-hff", Outcome.SOLVED, {"pyperplan": "valid"}),
     ]
-    assert "| **total** | 2 | **2** | **2** |" in bench("table", out)
-    assert "| **total** | 2 | **2** | **0** |" in bench("table", out, "--proved")
+    assert "| **total** | **2** | **2** | **2** |" in bench("table", out)
+    assert "| **total** | **2** | **2** | **0** |" in bench("table", out, "--proved")
     assert "Contradictions: 0" in bench("compare", out)
+    assert "satisficing score" in bench("table", out)
+    assert "| p2.pddl | optimal | 1 |" in bench("table", out, "--tasks", "--planner", "pyperplan-bfs")
+    assert "no planner tells" not in bench("rates", out, "--least-seconds", "0")
     assert "left: pyperplan-gbf-hff" in bench("compare", out, out, "--left", "pyperplan-gbf-hff")
     judged_file = tmp_path / "judged.jsonl"
     table = bench("validate", suite, out, "--check", "fast-downward", "--out", judged_file)
@@ -272,8 +278,110 @@ def test_numbers_that_make_no_sense(option: str, suite: Path, tmp_path: Path) ->
     assert option.partition("=")[0] in result.output
 
 
-def test_a_processor_that_is_there() -> None:
-    assert processor(min(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0) >= 0
+def here() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
+
+
+def test_processors_that_are_there() -> None:
+    known = here()
+    assert processors(str(known[0])) == (known[0],)
+    assert processors(f"{known[-1]},{known[0]}-{known[-1]}") == tuple(dict.fromkeys([known[-1], *known]))
+    assert processors(processors(f"{known[0]}")) == (known[0],)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "cores", "shares"),
+    [(1, (), [()]), (2, (), [(), ()]), (1, (0, 1), [(0, 1)]), (2, (4, 1), [(4,), (1,)]), (2, (0, 1, 2), [(0,), (1,)])],
+)
+def test_each_job_has_processors_of_its_own(jobs: int, cores: tuple[int, ...], shares: list[tuple[int, ...]]) -> None:
+    assert Settings(jobs=jobs, cores=cores).shares() == shares
+
+
+def test_jobs_do_not_share_a_processor(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="3 jobs at a time need that many processors; --core names 2"):
+        run_all(
+            attempts_of(load_suite(suite), [A]), tmp_path / "r.jsonl", Settings(jobs=3, cores=(0, 1)), lambda _: None
+        )
+
+
+WHERE = "import os; open('plan', 'w').write(' '.join(map(str, os.sched_getaffinity(0))))"
+
+
+@dataclass(frozen=True)
+class Placed(Scripted):
+    """Writes where it runs as its plan."""
+
+    def job(self, limits: Limits) -> Job:  # noqa: ARG002 - as the protocol says
+        return Job((sys.executable, "-c", WHERE))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="processors cannot be chosen here")
+def test_jobs_run_on_their_processors(suite: Path, tmp_path: Path) -> None:
+    known, out = here()[:2], tmp_path / "r.jsonl"
+    settings = Settings(Limits(10, 1), validators=(), jobs=len(known), cores=known)
+    attempts = attempts_of(load_suite(suite), [Placed(label, "") for label in "abc"])
+    run_all(attempts, out, settings, lambda _: None)
+    places = [record.plan for record in read_records(out)]
+    assert set(places) <= {str(number) for number in known}
+    assert len(places) == 9
+
+
+SLOW = "import time; from pathlib import Path; Path('plan').write_text({plan!r}); time.sleep({seconds})"
+
+
+@dataclass(frozen=True)
+class Slow(Scripted):
+    """Takes a while, and sees nothing of it in CPU time."""
+
+    seconds: float = 0.2
+
+    def job(self, limits: Limits) -> Job:  # noqa: ARG002 - as the protocol says
+        return Job((sys.executable, "-c", SLOW.format(plan=self.plan, seconds=self.seconds)))
+
+
+def test_an_interrupt_ends_what_runs_and_keeps_what_is_done(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    attempts = [Attempt(task, one) for task in load_suite(suite)[:1] for one in (A, Slow("b", GOOD, seconds=3600))]
+
+    def interrupt(_: Record) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_all(attempts, out, Settings(Limits(30, 1), validators=(), jobs=2), interrupt)
+    assert [record.planner for record in read_records(out)] == ["a"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_bench_run import GOOD, Limits, Settings, Slow, attempts_of, load_suite, run_all
+slow = [Slow(name, GOOD, seconds=0.3) for name in "ab"]
+attempts = attempts_of(load_suite(Path({suite!r})), slow)
+run_all(attempts, Path({out!r}), Settings(Limits(10, 1), validators=(), jobs=2), lambda _: None)
+"""
+
+
+def test_parallel_jobs_continue_after_a_kill(suite: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.jsonl"
+    code = KILLED.format(tests=str(Path(__file__).parent), suite=str(suite), out=str(out))
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", code], cwd=root) as process:
+        while not (out.exists() and out.read_bytes().count(b"\n") >= 2):
+            time.sleep(0.02)
+        process.kill()
+    before = read_records(out)
+    assert 2 <= len(before) < 6
+    slow = [Slow(name, GOOD, seconds=0.3) for name in "ab"]
+    attempts = attempts_of(load_suite(suite), slow)
+    settings = Settings(Limits(10, 1), validators=(), jobs=2)
+    assert run_all(attempts, out, settings, lambda _: None) == 6 - len(before)
+    after = read_records(out)
+    assert after[: len(before)] == before
+    assert sorted((one.task, one.planner) for one in after) == sorted(
+        (one.task.name, one.planner.label) for one in attempts
+    )
+    assert {(one.outcome, one.plan, one.cost) for one in after} == {(Outcome.SOLVED, GOOD, 2)}
 
 
 def test_what_was_there_already_is_told_only_where_it_was(

@@ -1,0 +1,1 @@
+"""The commands of `forethought bench`, a module for each group."""

@@ -1,0 +1,101 @@
+"""Arguments and options that several commands share, and how they are read."""
+
+from __future__ import annotations
+
+import math
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Track(StrEnum):
+    """The tracks of the planning competition that a task belongs to."""
+
+    OPT = "opt"
+    SAT = "sat"
+
+
+def above_zero(text: str | float) -> float:
+    """Read a limit: a finite number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a finite number above 0")
+    return value
+
+
+def processors(text: str | tuple[int, ...]) -> tuple[int, ...]:
+    """Read numbers of processors that this process may run on, with commas between, `2-5` for all from 2 to 5."""
+    if isinstance(text, tuple):
+        return text
+    try:
+        known = sorted(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        known = list(range(os.cpu_count() or 1))
+    names = {str(number): number for number in known}
+    found: list[int] = []
+    for word in text.split(","):
+        first, _, last = word.partition("-")
+        for end in (first, last or first):
+            if end not in names:
+                raise typer.BadParameter(f"{end!r} is not a processor here; there are {', '.join(names)}")
+        found += [number for number in known if names[first] <= number <= names[last or first]]
+    return tuple(dict.fromkeys(found))
+
+
+SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv or with PDDL files.")]
+ResultFile = Annotated[
+    Path, typer.Argument(metavar="RESULTS", help="A file of results, JSON lines.", exists=True, dir_okay=False)
+]
+ResultFiles = Annotated[
+    list[Path], typer.Argument(metavar="RESULTS…", help="Files of results, JSON lines.", exists=True, dir_okay=False)
+]
+TrackFilter = Annotated[Track | None, typer.Option("--track", help="Only tasks of this track.")]
+DomainFilter = Annotated[list[str] | None, typer.Option("--domain", help="Only domains like this, e.g. 'blocks*'.")]
+NameFilter = Annotated[list[str] | None, typer.Option("--name", help="Only tasks like this, e.g. '*/p01.pddl'.")]
+Sample = Annotated[int | None, typer.Option("--sample", min=1, help="That many of the tasks, at random.")]
+Seed = Annotated[int, typer.Option("--seed", help="Determines the sample.")]
+Out = Annotated[Path, typer.Option("--out", help="Where results go; what is already there is not run again.")]
+CpuSeconds = Annotated[
+    float, typer.Option("--time-limit", parser=above_zero, metavar="SECONDS", help="Seconds of CPU time a task.")
+]
+MemoryGib = Annotated[
+    float, typer.Option("--memory-limit", parser=above_zero, metavar="GiB", help="GiB of memory a task.")
+]
+Cores = Annotated[
+    tuple[int, ...] | None,
+    typer.Option(
+        "--core",
+        parser=processors,
+        metavar="NUMBERS",
+        help="Run on these processors only, e.g. 0 or 2,4-7; each job has its own share of them.",
+    ),
+]
+Proved = Annotated[bool, typer.Option("--proved", help="Count proofs only: optimal plans and unsolvability.")]
+Check = Annotated[
+    list[str] | None,
+    typer.Option("--check", help="A validator, 'foreign' for all but ours, 'none'; see `bench planners`."),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="FEATURE", help="Leave out tasks with this, e.g. axioms; may be repeated."),
+]
+SupportedBy = Annotated[
+    list[str] | None,
+    typer.Option("--supported-by", metavar="PLANNER", help="Leave out what it does not support; may be repeated."),
+]
+Only = Annotated[list[str] | None, typer.Option("--planner", help="Only results of this one; may be repeated.")]
+BestKnown = Annotated[
+    Path | None,
+    typer.Option(
+        "--best-known",
+        exists=True,
+        dir_okay=False,
+        help="Best known costs for the satisficing score: lines with a task's name, a tab, and a cost.",
+    ),
+]

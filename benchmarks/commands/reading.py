@@ -1,0 +1,168 @@
+"""Commands that read results: tables, comparisons, rates, pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from benchmarks.commands.options import (
+    BestKnown,
+    DomainFilter,
+    NameFilter,
+    Only,
+    Proved,
+    ResultFile,
+    ResultFiles,
+    SupportedBy,
+    Without,
+)
+from planner.cli.output import give, tell
+
+if TYPE_CHECKING:
+    from benchmarks.records import Counts, Record
+
+
+def table(
+    results: ResultFiles,
+    *,
+    proved: Proved = False,
+    tasks: Annotated[bool, typer.Option("--tasks", help="Each task by itself: outcome, cost, time, memory.")] = False,
+    planner: Only = None,
+    without: Without = None,
+    supported_by: SupportedBy = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+    best_known: BestKnown = None,
+) -> None:
+    """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
+    from benchmarks.report import full_report  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.tasks import task_table  # noqa: PLC0415 - as above
+
+    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
+    give(task_table(records).markdown() if tasks else full_report(records, _counts(proved=proved), _costs(best_known)))
+
+
+def html(
+    results: ResultFiles,
+    out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("report.html"),
+    *,
+    title: Annotated[str, typer.Option("--title", help="Its headline.")] = "Benchmark results",
+    proved: Proved = False,
+    planner: Only = None,
+    without: Without = None,
+    supported_by: SupportedBy = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+    best_known: BestKnown = None,
+) -> None:
+    """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
+    from benchmarks.page import report_page  # noqa: PLC0415 - each command loads only what it runs
+    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
+
+    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
+    page = report_page(records, _counts(proved=proved), _costs(best_known), title)
+    try:
+        out.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DocumentError(f"the page cannot be written: {error.strerror}", Location(str(out))) from None
+    tell(f"{len(records)} results shown in {out}")
+
+
+def compare(
+    left_file: ResultFile,
+    right_file: Annotated[Path | None, typer.Argument(metavar="[RESULTS]", help="Another file; else the same.")] = None,
+    *,
+    left: Annotated[str | None, typer.Option("--left", help="The planner's label in the first file.")] = None,
+    right: Annotated[str | None, typer.Option("--right", help="The planner's label in the second file.")] = None,
+    proved: Proved = False,
+    without: Without = None,
+    supported_by: SupportedBy = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+) -> None:
+    """Compare two planners, or two runs of one: coverage, scores, contradicting claims, times, memory."""
+    from benchmarks.choice import Choice  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.compare import compare as comparison  # noqa: PLC0415 - as above
+    from benchmarks.records import read_records  # noqa: PLC0415 - as above
+    from benchmarks.report import by_task  # noqa: PLC0415 - as above
+
+    ours = read_records(left_file)
+    theirs = ours if right_file is None else read_records(right_file)
+    choice = Choice(without=without or (), supported_by=supported_by or (), domains=domain or (), names=name or ())
+    default = -1 if right_file is None else 0
+    sides = (
+        by_task(choice.of(ours, theirs), _label(ours, left, 0)),
+        by_task(choice.of(theirs, ours), _label(theirs, right, default)),
+    )
+    give(comparison(*sides, _counts(proved=proved)))
+
+
+def rates(
+    results: ResultFiles,
+    *,
+    least_seconds: Annotated[
+        float, typer.Option("--least-seconds", min=0, help="Shorter searches do not count.")
+    ] = 0.1,
+    planner: Only = None,
+    without: Without = None,
+    supported_by: SupportedBy = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+) -> None:
+    """Print evaluations and expansions a second of search, and memory for each stored state, side by side."""
+    from benchmarks.rates import rate_tables  # noqa: PLC0415 - each command loads only what it runs
+
+    records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
+    tables = rate_tables(records, least_seconds)
+    if not tables:
+        tell(f"no planner tells of a search of {least_seconds:g} s or more")
+    give("\n".join(one.markdown() for one in tables))
+
+
+def chosen(
+    results: list[Path],
+    *,
+    planners: list[str] | None,
+    without: list[str] | None,
+    supported_by: list[str] | None,
+    domains: list[str] | None,
+    names: list[str] | None,
+) -> list[Record]:
+    """Return the records in `results` that the options choose; raises `DocumentError` where there are none."""
+    from benchmarks.choice import Choice  # noqa: PLC0415 - each command loads only what it runs
+    from benchmarks.records import read_records  # noqa: PLC0415 - as above
+    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
+
+    files = ", ".join(map(str, results))
+    records = [record for path in results for record in read_records(path)]
+    if not records:
+        raise DocumentError("there are no results", Location(files), "`bench run` makes them")
+    found = Choice(planners or (), without or (), supported_by or (), domains or (), names or ()).of(records)
+    if not found:
+        raise DocumentError("none of the results is chosen by the options", Location(files))
+    return found
+
+
+def _counts(*, proved: bool) -> Counts:
+    from benchmarks import records  # noqa: PLC0415 - each command loads only what it runs
+
+    return records.proved if proved else records.done
+
+
+def _costs(best_known: Path | None) -> dict[str, float]:
+    from benchmarks.scores import read_costs  # noqa: PLC0415 - each command loads only what it runs
+
+    return {} if best_known is None else read_costs(best_known)
+
+
+def _label(records: list[Record], wanted: str | None, default: int) -> str:
+    from benchmarks.report import planners_in  # noqa: PLC0415 - each command loads only what it runs
+    from planner.errors import DocumentError, did_you_mean  # noqa: PLC0415 - as above
+
+    known = planners_in(records)
+    label = wanted or (known[default] if known else "")
+    if label not in known:
+        raise DocumentError(f"there are no results of '{label}'", hint=did_you_mean(label, known))
+    return label

@@ -1,0 +1,37 @@
+"""The tasks that options select."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.commands.options import Track
+
+if TYPE_CHECKING:
+    from benchmarks.suite import BenchmarkTask
+
+
+def tasks_of(
+    suite: Path,
+    *,
+    track: Track | None,
+    domains: list[str] | None,
+    names: list[str] | None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> list[BenchmarkTask]:
+    """Return the selected tasks of the suite in a folder; raises `DocumentError` where there are none."""
+    from benchmarks.suite import Selection, load_suite  # noqa: PLC0415 - each command loads only what it runs
+    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
+
+    chosen = Selection(track.value if track else None, domains or (), names or (), sample, seed)
+    found = chosen.of(load_suite(suite))
+    if not found:
+        asked: dict[str, list[str]] = {
+            "--track": [track.value] if track else [],
+            "--domain": domains or [],
+            "--name": names or [],
+        }
+        options = " ".join(f"{option} '{pattern}'" for option, patterns in asked.items() for pattern in patterns)
+        raise DocumentError(f"no task fits {options}", Location(str(suite)), "`bench suites` lists the domains")
+    return found
