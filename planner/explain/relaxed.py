@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final
 
 from planner.budget import Budget
-from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms
+from planner.grounding.instantiate import RawAction, each_instance, instantiate_axioms
 from planner.grounding.joins import Relation
 from planner.grounding.literals import FactTable, RawRule
 from planner.grounding.literals import Literal as Number
@@ -42,7 +42,7 @@ class Relaxed:
             reachability.find(effect.rule)
         self._table = FactTable.of(self.database, self.database.growing)
         residuals = Residuals(self._table, self.database)
-        self.actions = list(instantiate_actions(schemas, normal.problem, self._table, residuals, budget))
+        self.actions = each_instance(schemas, normal.problem, self._table, residuals, budget)
         rules = [*instantiate_axioms(axioms, self._table, residuals, budget), *residuals.rules]
         self._initial = self._table.holding(self.database.initial)
         derived = {rule.head for rule in rules}

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.axioms import layers
-from planner.grounding.costs import common_resolution
+from planner.grounding.finish import Finisher, Numbering
 from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms, instantiate_goal, parts_of
 from planner.grounding.joins import batches
 from planner.grounding.literals import FactTable, Literal
 from planner.grounding.mutex import Group, MutexFinder, cover
-from planner.grounding.negation import needed_negations, write_negations
+from planner.grounding.negation import needed_negations, table_with_negations, write_negations
 from planner.grounding.plain import plain_task
 from planner.grounding.reachability import Database, Reachability
 from planner.grounding.relevance import keep_relevant, relevant_literals
 from planner.grounding.residual import Residuals
 from planner.grounding.rules import axiom_rules, schema_rules
 from planner.grounding.simplify import RawTask, simplify
+from planner.grounding.tables import ActionTable
 from planner.model import Atom, Formula, Not, Problem
 from planner.normalise import narrowed, normalise, relevant_part, to_adl
-from planner.plan import Step, exact
 from planner.records import dataclass
-from planner.task import ConditionalEffect, GroundAction, Task
+from planner.task import Task
 
 
 def ground(problem: Problem, budget: Budget) -> Task:
@@ -67,18 +67,20 @@ def explore(problem: Problem, budget: Budget) -> Explored:
     goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, goal)
+    actions, tables = instantiate_actions(schemas, normal.problem, table, residuals, budget)
     task = RawTask(
         initial=table.holding(database.initial),
         goal=goal,
-        actions=list(instantiate_actions(schemas, normal.problem, table, residuals, budget)),
+        actions=actions,
         rules=list(instantiate_axioms(axioms, table, residuals, budget)),
+        tables=tables,
     )
     task.rules.extend(residuals.rules)
     return _simplified(task, table.atoms, budget)
 
 
 def _simplified(task: RawTask, atoms: list[Atom], budget: Budget) -> Explored:
-    impossible = simplify(task, len(atoms), budget)
+    impossible = simplify(task, atoms, budget)
     return Explored(task, atoms, None if impossible is None else _literal(impossible, atoms))
 
 
@@ -90,8 +92,9 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
     derived = {rule.head for rule in task.rules}
     basic = _basic_facts(task, derived)
-    groups = MutexFinder(atoms, task.initial, task.actions, basic).groups(budget)
-    _drop_impossible(task, groups, budget)
+    finder = MutexFinder(atoms, task, basic)
+    groups = finder.groups(budget)
+    _drop_impossible(task, groups, finder, budget)
     needed = needed_negations(task)
     variables = [*cover(groups, basic)]
     partner = {group[0]: place for place, group in enumerate(variables) if len(group) == 1}
@@ -105,6 +108,7 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     if negation:
         for action in task.actions:
             write_negations(action, negation)
+        task.tables = [part for table in task.tables for part in table_with_negations(table, negation)]
     initial = task.initial.union(
         [negation[fact] for fact in needed if fact not in task.initial and fact not in derived]
     )
@@ -114,16 +118,16 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
         *[negation[fact] for fact in needed if fact in derived],
     ]
     names: list[Atom | Not] = [*atoms, *[Not(atoms[fact]) for fact in negation]]
-    numbers = _Numbering.of(ordered, negation)
-    actions = _Actions(numbers, task.actions)
+    numbers = Numbering.of(ordered, negation)
+    finisher = Finisher(numbers, task)
     return Task(
         facts=tuple([names[fact] for fact in ordered]),
         variables=tuple([numbers(group) for group in variables]),
         initial=numbers(fact for fact in initial if fact in numbers.literals),
         goal=numbers(task.goal),
-        actions=tuple(actions.finished(budget)),
+        actions=finisher.actions(budget),
         axioms=layers(task.rules, negation, numbers.literals, names),
-        resolution=actions.resolution,
+        resolution=finisher.resolution,
         derived=frozenset(numbers([*derived, *[~fact for fact in negation if fact in derived]])),
     )
 
@@ -133,11 +137,13 @@ def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:
     used: set[Literal] = set(task.goal)
     for part in parts_of(task.actions):
         used.update(part.condition, part.adds, part.deletes)
+    for table in task.tables:
+        used.update(*table.columns)
     used.update(chain.from_iterable([rule.body for rule in task.rules]))
     return sorted({literal if literal >= 0 else ~literal for literal in used} - derived)
 
 
-def _drop_impossible(task: RawTask, groups: list[Group], budget: Budget) -> None:
+def _drop_impossible(task: RawTask, groups: list[Group], finder: MutexFinder, budget: Budget) -> None:
     """Drop the actions that need two facts of a mutex group."""
     groups_of: dict[int, list[int]] = {}
     for number, group in enumerate(groups):
@@ -148,52 +154,13 @@ def _drop_impossible(task: RawTask, groups: list[Group], budget: Budget) -> None
         budget.check()
         kept += [action for action in batch if not _clashes(action, groups_of)]
     task.actions = kept
+    parts: list[ActionTable] = []
+    for table in task.tables:
+        budget.check()
+        parts += table.cut({}, finder.clashing(table))
+    task.tables = parts
 
 
 def _clashes(action: RawAction, groups_of: dict[int, list[int]]) -> bool:
     needed = [group for literal in action.condition if literal in groups_of for group in groups_of[literal]]
     return len(set(needed)) < len(needed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbering:
-    """The final numbers: `literals` maps raw literals, positive and negative, to facts of the task."""
-
-    literals: dict[Literal, int]
-
-    @classmethod
-    def of(cls, ordered: Iterable[int], negation: dict[int, int]) -> _Numbering:
-        number = {fact: place for place, fact in enumerate(ordered)}
-        return cls(number | {~fact: number[opposite] for fact, opposite in negation.items()})
-
-    def __call__(self, literals: Iterable[Literal]) -> tuple[int, ...]:
-        return tuple(sorted(map(self.literals.__getitem__, literals)))
-
-
-class _Actions:
-    """Ground actions, made from raw ones; equal costs are made exact and integral once."""
-
-    def __init__(self, numbers: _Numbering, actions: list[RawAction]) -> None:
-        self._numbers = numbers
-        self._actions = actions
-        costs = {action.cost for action in actions}
-        self.resolution = common_resolution(costs)
-        self._costs = {cost: (exact(cost), int(cost * self.resolution)) for cost in costs}
-
-    def finished(self, budget: Budget) -> Iterator[GroundAction]:
-        """Yield the ground actions in order."""
-        for batch in batches(self._actions):
-            budget.check()
-            yield from map(self._action, batch)
-
-    def _action(self, raw: RawAction) -> GroundAction:
-        numbers, (cost, units) = self._numbers, self._costs[raw.cost]
-        effects = [ConditionalEffect(numbers(e.condition), numbers(e.adds), numbers(e.deletes)) for e in raw.effects]
-        return GroundAction(
-            Step(raw.action.name, raw.arguments, cost),
-            numbers(raw.condition),
-            numbers(raw.adds),
-            numbers(raw.deletes),
-            tuple(effects),
-            units,
-        )

@@ -9,9 +9,10 @@ from typing import Final
 from planner.budget import Budget
 from planner.grounding.costs import cost_picker
 from planner.grounding.joins import Row, batches, projector
-from planner.grounding.literals import FactTable, Literal, Picker, RawRule
+from planner.grounding.literals import FactTable, Literal, Picker, RawRule, literal_columns
 from planner.grounding.residual import Residuals
 from planner.grounding.rules import AxiomRule, EffectRule, SchemaRules
+from planner.grounding.tables import ActionTable, are_few
 from planner.model import Action, Formula, Not, Number, Problem
 from planner.normalise import Conjunction
 from planner.records import dataclass, field
@@ -37,6 +38,8 @@ class RawAction:
     adds: list[int]
     deletes: list[int]
     effects: list[RawEffect] = field(default_factory=list)
+    number: int = 0
+    """Its place among all instances of all schemas."""
 
 
 def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
@@ -53,10 +56,40 @@ BATCH: Final = 4096
 
 def instantiate_actions(
     schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
-) -> Iterator[RawAction]:
-    """Yield the ground actions of all schemas."""
+) -> tuple[list[RawAction], list[ActionTable]]:
+    """Return the ground actions of all schemas: one by one, and by the column where that serves."""
+    actions: list[RawAction] = []
+    tables: list[ActionTable] = []
+    number = 0
     for rules in schemas:
-        yield from _instances(rules, problem, table, residuals, budget)
+        if _fits_tables(rules):
+            budget.check()
+            tables += _tables(rules, problem, table, number)
+            number += len(rules.rule.found.rows)
+            continue
+        for action in _instances(rules, problem, table, residuals, budget):
+            action.number = number
+            actions.append(action)
+            number += 1
+    return actions, tables
+
+
+def _fits_tables(rules: SchemaRules) -> bool:
+    """Whether the instances are many, and differ in nothing but their literals."""
+    schema, rule = rules.schema, rules.rule
+    plain = not rules.effects and not schema.condition.residual
+    return plain and len(schema.action.parameters) == len(rule.names) and not are_few(rule.found.rows)
+
+
+def _tables(rules: SchemaRules, problem: Problem, table: FactTable, first: int) -> Iterator[ActionTable]:
+    """Yield the instances of a schema, numbered from `first`."""
+    schema, names, rows = rules.schema, rules.rule.names, list(rules.rule.found.rows)
+    condition = literal_columns(schema.condition.atoms, schema.condition.negated, names, table, rows)
+    adds, deletes = (literal_columns(atoms, (), names, table, rows) for atoms in (schema.adds, schema.deletes))
+    costs = list(map(cost_picker(schema.action, problem), rows))
+    whole = ActionTable(schema.action, range(first, first + len(rows)), rows, costs, condition, adds, deletes)
+    holes = {place: [fact is None for fact in column] for place, column in enumerate(whole.columns) if None in column}
+    return whole.cut(holes)
 
 
 def _instances(
@@ -83,6 +116,24 @@ def _instances(
                 witnessed.add(case)
             conditional = [effect for by_row in effects for effect in by_row.get(row, ())] if effects else []
             yield RawAction(action, arguments, cost(arguments), literals, added, deleted, conditional)
+
+
+def each_instance(
+    schemas: list[SchemaRules], problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
+) -> list[RawAction]:
+    """Return the ground actions of all schemas one by one, in order."""
+    actions, tables = instantiate_actions(schemas, problem, table, residuals, budget)
+    return sorted([*actions, *one_by_one(tables)], key=lambda action: action.number)
+
+
+def one_by_one(tables: Iterable[ActionTable]) -> Iterator[RawAction]:
+    """Yield the actions of `tables`."""
+    for table in tables:
+        conditions, adds, deletes = (map(list, table.rows(x)) for x in (table.condition, table.adds, table.deletes))
+        for number, arguments, cost, held, added, deleted in zip(
+            table.numbers, table.arguments, table.costs, conditions, adds, deletes, strict=True
+        ):
+            yield RawAction(table.action, arguments, cost, held, added, deleted, [], number)
 
 
 def _effects_by_row(

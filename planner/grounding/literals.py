@@ -81,6 +81,19 @@ def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
     return lambda rows: list(map(number_of, map(project, rows)))
 
 
+def literal_columns(
+    atoms: Iterable[Atom],
+    negated: Iterable[Atom],
+    variables: Sequence[Term],
+    table: FactTable,
+    rows: Sequence[Row],
+) -> list[Sequence[Literal]]:
+    """Return a column for each atom and each negated atom over `rows`, with None where there is no such fact."""
+    found = [column(rows) for column in columns(atoms, variables, table)]
+    found += [[None if n is None else ~n for n in column(rows)] for column in columns(negated, variables, table)]
+    return cast("list[Sequence[Literal]]", found)
+
+
 class Picker:
     """Grounds the literals of atoms and of negated atoms, all rows at once."""
 

@@ -14,8 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from planner.budget import Budget
+from planner.grounding.balance import TableChanges, clashes
 from planner.grounding.instantiate import RawAction, RawEffect
 from planner.grounding.joins import Key, Row
+from planner.grounding.simplify import RawTask
+from planner.grounding.tables import ActionTable, Mask, either
 from planner.model import Atom
 from planner.records import dataclass
 
@@ -46,16 +49,17 @@ class _Change:
 class MutexFinder:
     """Finds the mutex groups of `facts` under `actions`."""
 
-    def __init__(
-        self, atoms: Sequence[Atom], initial: Iterable[int], actions: Sequence[RawAction], facts: Iterable[int]
-    ) -> None:
+    def __init__(self, atoms: Sequence[Atom], task: RawTask, facts: Iterable[int]) -> None:
         self._facts = atoms
-        self._initial = list(initial)
+        self._initial = list(task.initial)
+        self._proved: list[Parts] = []
+        self._groups_of: dict[Parts, dict[int, int]] = {}
         self._by_predicate: dict[str, list[int]] = defaultdict(list)
         for number in facts:
             self._by_predicate[atoms[number].predicate].append(number)
         self._adders: dict[str, list[int]] = defaultdict(list)
-        self._changes = [_changes(action) for action in actions]
+        self._tables = [part for table in task.tables for part in TableChanges.of(table, atoms)]
+        self._changes = [_changes(action) for action in task.actions]
         for number, changes in enumerate(self._changes):
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
                 self._adders[predicate].append(number)
@@ -69,6 +73,7 @@ class MutexFinder:
             budget.check()
             failure = self._failure(parts)
             if failure is None:
+                self._proved.append(parts)
                 found.update(dict.fromkeys(self._instances(parts)))
                 continue
             for extended in self._extensions(parts, *failure):
@@ -97,13 +102,47 @@ class MutexFinder:
         """Return what an action may do that leaves two facts in a group, and the group's key; None if nothing does."""
         members = self._members(parts)
         numbers: dict[Row, int] = {}
-        groups = _Groups({fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()})
+        group_of = {fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()}
+        groups = _Groups(group_of)
+        predicates = {predicate for predicate, _ in parts}
+        for change in self._suspects(predicates, group_of):
+            failed = groups.unbalanced([change])
+            if failed is not None:
+                return change, next(key for key, place in numbers.items() if place == failed[1])
         for number in dict.fromkeys(n for predicate, _ in parts for n in self._adders.get(predicate, ())):
             failed = groups.unbalanced(self._changes[number])
             if failed is not None:
                 change, group = failed
                 return change, next(key for key, place in numbers.items() if place == group)
         return None
+
+    def _suspects(self, predicates: Collection[str], group_of: dict[int, int]) -> Iterator[_Change]:
+        """Yield the changes of tables that may fail, where that is quickly seen first."""
+        concerned = [changes for changes in self._tables if changes.adds_any(predicates)]
+        for changes in concerned:
+            yield _change_of(changes, 0)
+        for changes in concerned:
+            for row in changes.suspects(predicates, group_of):
+                yield _change_of(changes, row)
+
+    def clashing(self, table: ActionTable) -> Mask | None:
+        """Return which actions of `table` need two facts of a group; None where none does."""
+        return either(
+            mask
+            for parts in self._proved
+            for mask in clashes(table, {predicate for predicate, _ in parts}, self._valid(parts), self._facts)
+        )
+
+    def _valid(self, parts: Parts) -> dict[int, int]:
+        """Return the number of the group of each fact of the candidate; in a group that is none, each has its own."""
+        if parts not in self._groups_of:
+            members = self._members(parts)
+            held = Counter(members[fact] for fact in self._initial if fact in members)
+            numbers: dict[Row, int] = {}
+            self._groups_of[parts] = {
+                fact: ~fact if held[key] > 1 else numbers.setdefault(key, len(numbers)) for fact, key in members.items()
+            }
+        return self._groups_of[parts]
 
     def _instances(self, parts: Parts) -> Iterator[Group]:
         group_of = self._members(parts)
@@ -125,6 +164,14 @@ class MutexFinder:
             for places in itertools.permutations(range(len(atom.args)), len(key)):
                 if all(atom.args[place] == value for place, value in zip(places, key, strict=True)):
                     yield (*parts, (atom.predicate, places))
+
+
+def _change_of(changes: TableChanges, row: int) -> _Change:
+    """Return what one action of a table does."""
+    adds, held, swapped = (
+        [column[row] for _, column in columns] for columns in (changes.adds, changes.held, changes.swapped)
+    )
+    return _Change(adds, held, swapped, [column[row] for column in changes.table.deletes])
 
 
 def _changes(action: RawAction) -> list[_Change]:

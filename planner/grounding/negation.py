@@ -13,6 +13,8 @@ from itertools import chain
 from planner.grounding.instantiate import RawAction, RawEffect, parts_of
 from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
+from planner.grounding.tables import ActionTable, members
+from planner.records import replace
 
 
 def needed_negations(task: RawTask) -> dict[int, None]:
@@ -42,7 +44,25 @@ def _conflicts(action: RawAction) -> Iterator[tuple[int, list[Literal]]]:
 def _conditions(task: RawTask) -> Iterable[Literal]:
     """Return all literals that something asks for, each once."""
     conditions = chain.from_iterable([part.condition for part in parts_of(task.actions)])
-    return dict.fromkeys(chain(task.goal, conditions, chain.from_iterable([rule.body for rule in task.rules])))
+    columns = [column for table in task.tables for column in table.condition if column[0] < 0]
+    return dict.fromkeys(
+        chain(task.goal, conditions, *columns, chain.from_iterable([rule.body for rule in task.rules]))
+    )
+
+
+def table_with_negations(table: ActionTable, negation: dict[int, int]) -> Iterator[ActionTable]:
+    """Yield `table` with effects on the negations of the facts that its actions write, as `write_negations` does it."""
+    written = [*table.adds, *table.deletes]
+    masks = [members(column, negation) for column in written]
+    for values, part in table.split(masks) if masks else []:
+        opposites = [
+            [negation[fact] for fact in column] if written else None
+            for column, written in zip([*part.adds, *part.deletes], values, strict=True)
+        ]
+        made, unmade = opposites[len(part.adds) :], opposites[: len(part.adds)]
+        adds = [*part.adds, *[column for column in made if column is not None]]
+        deletes = [*part.deletes, *[column for column in unmade if column is not None]]
+        yield replace(part, adds=adds, deletes=deletes)
 
 
 def write_negations(action: RawAction, negation: dict[int, int]) -> None:

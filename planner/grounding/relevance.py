@@ -8,21 +8,23 @@ actions out of a plan gives a plan that costs no more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import invert, not_
 
 from planner.budget import Budget
 from planner.grounding.instantiate import RawAction, RawEffect, parts_of
 from planner.grounding.joins import batches
 from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
+from planner.grounding.tables import ActionTable, either, members
 
 
 def relevant_literals(task: RawTask, budget: Budget) -> set[Literal]:
     """Return all relevant literals of `task`."""
     wanted = _wanted(task)
     makers = _Makers(task, wanted, budget)
-    used = bytearray(len(task.actions))
+    used = bytearray(task.size)
     relevant = set(task.goal)
     queue = list(relevant)
     while queue and len(relevant) < len(wanted):
@@ -32,7 +34,7 @@ def relevant_literals(task: RawTask, budget: Budget) -> set[Literal]:
         for number in makers.actions.get(literal, ()):
             if not used[number]:
                 used[number] = 1
-                conditions.append(task.actions[number].condition)
+                conditions.append(makers.needs[number])
         for condition in conditions:
             if not relevant.issuperset(condition):
                 new = set(condition) - relevant
@@ -46,6 +48,8 @@ def _wanted(task: RawTask) -> set[Literal]:
     wanted = set(task.goal)
     for batch in batches(task.actions):
         wanted.update(chain.from_iterable([action.condition for action in batch]))
+    for table in task.tables:
+        wanted.update(*table.condition)
     both = set(chain.from_iterable([effect.condition for action in task.actions for effect in action.effects]))
     both.update(chain.from_iterable([rule.body for rule in task.rules]))
     return wanted.union(both, [~literal for literal in both])
@@ -54,14 +58,18 @@ def _wanted(task: RawTask) -> set[Literal]:
 class _Makers:
     """What can make a literal true or keep it so, for the literals that are `wanted`.
 
-    `actions` are the numbers of the actions that write it, `conditions` the further conditions of effects and rules,
-    one of which is needed.
+    `actions` are the numbers of the actions that write it, `needs` the conditions of the actions by their numbers, and
+    `conditions` the further conditions of effects and rules, one of which is needed.
     """
 
     def __init__(self, task: RawTask, wanted: set[Literal], budget: Budget) -> None:
         self.actions: dict[Literal, list[int]] = defaultdict(list)
         self.conditions: dict[Literal, list[Iterable[Literal]]] = defaultdict(list)
+        self.needs: list[Sequence[Literal]] = [action.condition for action in task.actions]
         deletes_matter = any(literal < 0 for literal in wanted)
+        for table in task.tables:
+            budget.check()
+            self._take_table(table, deletes_matter=deletes_matter)
         for numbered in batches(enumerate(task.actions)):
             budget.check()
             for number, action in numbered:
@@ -75,6 +83,17 @@ class _Makers:
         for rule in task.rules:
             self.conditions[rule.head].append(rule.body)
             self.conditions[~rule.head].append([~literal for literal in rule.body])
+
+    def _take_table(self, table: ActionTable, *, deletes_matter: bool) -> None:
+        makers, first = self.actions, len(self.needs)
+        self.needs += table.rows(table.condition)
+        for column in table.adds:
+            for number, fact in enumerate(column, start=first):
+                makers[fact].append(number)
+        if deletes_matter:
+            for column in table.deletes:
+                for number, fact in enumerate(column, start=first):
+                    makers[~fact].append(number)
 
     def _take_effects(self, number: int, action: RawAction, wanted: set[Literal]) -> None:
         for effect in action.effects:
@@ -104,8 +123,27 @@ def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget) -> None
                 _trim(action, facts)
         actions += [action for action in batch if _helps(action, relevant)]
     task.actions = actions
+    task.tables = [part for table in task.tables for part in _relevant_parts(table, facts, relevant)]
     task.rules = [rule for rule in task.rules if rule.head in facts]
     task.initial &= facts
+
+
+def _relevant_parts(table: ActionTable, facts: set[int], relevant: set[Literal]) -> Iterator[ActionTable]:
+    first = len(table.condition)
+    holes = {
+        place: [fact not in facts for fact in column]
+        for place, column in enumerate([*table.adds, *table.deletes], start=first)
+        if not facts.issuperset(column)
+    }
+    for part in table.cut(holes):
+        if any(relevant.issuperset(column) for column in part.adds):
+            yield part
+            continue
+        helps = either(
+            [members(column, relevant) for column in [*part.adds, *[list(map(invert, x)) for x in part.deletes]]]
+        )
+        if helps is not None:
+            yield from part.cut({}, list(map(not_, helps)))
 
 
 def _trim(action: RawAction, facts: set[int]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from planner.budget import Budget
-from planner.grounding.instantiate import RawAction, RawEffect, parts_of
+from planner.grounding.instantiate import RawAction, RawEffect, one_by_one, parts_of
 from planner.grounding.joins import batches
 from planner.grounding.literals import Literal, RawRule
-from planner.records import dataclass
+from planner.grounding.tables import ActionTable, are_few
+from planner.grounding.tidy import tidied, without_constants
+from planner.model import Atom
+from planner.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
@@ -20,22 +23,31 @@ class RawTask:
     goal: list[Literal]
     actions: list[RawAction]
     rules: list[RawRule]
+    tables: list[ActionTable] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """How many actions there are."""
+        return len(self.actions) + sum(map(len, self.tables))
 
 
-def simplify(task: RawTask, facts: int, budget: Budget) -> Literal | None:
+def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | None:
     """Simplify `task` in place; return a goal literal that can never hold, if there is one.
 
     Literals that hold in every reachable state leave all conditions; what needs their opposites is dropped. This is
     repeated while it drops actions and so makes more facts constant.
     """
-    constant = _constants(task, facts)
+    constant = _constants(task, len(atoms))
+    before = task.size
+    task.tables = [part for table in task.tables for part in tidied(table, atoms)]
     while True:
-        before = len(task.actions)
         task.actions = list(_simplified_actions(task.actions, constant, budget))
+        _simplify_tables(task, constant, budget)
         task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
-        if len(task.actions) == before:
+        if task.size == before:
             break
-        known, constant = constant, _constants(task, facts)
+        before = task.size
+        known, constant = constant, _constants(task, len(atoms))
         if constant == known:
             break
     task.rules = [rule for rule in task.rules if rule.head not in constant]
@@ -53,10 +65,25 @@ def _simplified_actions(actions: list[RawAction], constant: set[Literal], budget
         yield from [action for action in batch if _simplify_action(action, constant, impossible)]
 
 
+def _simplify_tables(task: RawTask, constant: set[Literal], budget: Budget) -> None:
+    """Simplify the tables; what is left of one in small parts is handled one by one from now on."""
+    impossible = {~literal for literal in constant}
+    fixed = constant | impossible
+    parts: list[ActionTable] = []
+    for table in task.tables:
+        budget.check()
+        parts += without_constants(table, constant, impossible, fixed)
+    task.tables = [part for part in parts if not are_few(part)]
+    task.actions += one_by_one([part for part in parts if are_few(part)])
+
+
 def _constants(task: RawTask, facts: int) -> set[Literal]:
     """Return the literals that hold in every reachable state."""
     deleted = set(chain.from_iterable([part.deletes for part in parts_of(task.actions)]))
     added = set(chain.from_iterable([part.adds for part in parts_of(task.actions)]))
+    for table in task.tables:
+        deleted.update(*table.deletes)
+        added.update(*table.adds)
     heads = {rule.head for rule in task.rules}
     possible = added | task.initial | heads
     constant = (task.initial - deleted) | {~fact for fact in range(facts) if fact not in possible}

@@ -23,7 +23,7 @@ def single_valued(problem: Problem, patterns: Iterable[Atom], budget: Budget) ->
     found = explore(replace(problem, goal=Goal()), budget)
     derived = {rule.head for rule in found.task.rules}
     facts = [number for number, atom in enumerate(found.atoms) if number not in derived]
-    groups = MutexFinder(found.atoms, found.task.initial, found.task.actions, facts).groups(budget)
+    groups = MutexFinder(found.atoms, found.task, facts).groups(budget)
     groups_of: dict[int, set[int]] = defaultdict(set)
     for number, group in enumerate(groups):
         for fact in group:

@@ -54,8 +54,10 @@ def with_tables(problem: Problem, budget: Budget) -> Problem:
     if not computed:
         return problem
     from planner.grounding.ground import explore  # noqa: PLC0415 - grounding is loaded only where needed
+    from planner.grounding.instantiate import one_by_one  # noqa: PLC0415 - as below
 
-    raw = explore(replace(problem, goal=Goal()), budget).task.actions
+    task = explore(replace(problem, goal=Goal()), budget).task
+    raw = [*task.actions, *one_by_one(task.tables)]
     for action in computed:
         rows = {each.arguments: each.cost for each in raw if each.action.name == action.name}
         problem = _with_table(problem, action, rows)

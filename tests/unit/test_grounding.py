@@ -118,8 +118,10 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("least", [1, 10**9], ids=["in tables", "one by one"])
 @pytest.mark.parametrize("name", CASES)
-def test_the_task_does_what_the_declarations_say(name):
+def test_the_task_does_what_the_declarations_say(name, least, monkeypatch):
+    monkeypatch.setattr("planner.grounding.tables.LEAST_ROWS", least)
     task = check_grounding(CASES[name])
     assert task.unreachable_goal is None
     assert task.actions
