@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, compress
 from operator import not_
 
-from planner.grounding.tables import ActionTable, Column, either, same
+from planner.grounding.tables import ActionTable, Column, Mask, either, same
 from planner.model import Atom
 
 Typed = tuple[str, Column]
@@ -32,10 +32,11 @@ class TableChanges:
         """Yield the parts of `table`, split where only some rows need what they delete."""
         if not table.adds:
             return
-        held = [column for column in table.condition if column[0] >= 0]
-        never = [False] * len(table)
-        masks = [either([same(one, column) for one in held]) or never for column in table.deletes]
-        for values, part in table.split(masks) if masks else [((), table)]:
+        if all(any(column is one for one in table.condition) for column in table.deletes):
+            yield cls(table, table.deletes, atoms)
+            return
+        masks = [_held(column, table, atoms) for column in table.deletes]
+        for values, part in table.split(masks):
             yield cls(part, list(compress(part.deletes, values)), atoms)
 
     def suspects(self, predicates: Collection[str], group_of: Mapping[int, int]) -> Iterator[int]:
@@ -57,6 +58,15 @@ class TableChanges:
     def adds_any(self, predicates: Collection[str]) -> bool:
         """Whether facts of `predicates` are added."""
         return any(predicate in predicates for predicate, _ in self.adds)
+
+
+def _held(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
+    """Return in which rows the condition asks for the fact in `column`."""
+    predicate = atoms[column[0]].predicate
+    held = [one for one in table.condition if one[0] >= 0 and atoms[one[0]].predicate == predicate]
+    if any(one is column for one in held):
+        return [True] * len(table)
+    return either([same(one, column) for one in held]) or [False] * len(table)
 
 
 def clashes(

@@ -9,7 +9,7 @@ from typing import Final
 from planner.budget import Budget
 from planner.grounding.costs import cost_picker
 from planner.grounding.joins import Row, batches, projector
-from planner.grounding.literals import FactTable, Literal, Picker, RawRule, literal_columns
+from planner.grounding.literals import Columns, FactTable, Literal, Picker, RawRule
 from planner.grounding.residual import Residuals
 from planner.grounding.rules import AxiomRule, EffectRule, SchemaRules
 from planner.grounding.tables import ActionTable, are_few
@@ -84,8 +84,10 @@ def _fits_tables(rules: SchemaRules) -> bool:
 def _tables(rules: SchemaRules, problem: Problem, table: FactTable, first: int) -> Iterator[ActionTable]:
     """Yield the instances of a schema, numbered from `first`."""
     schema, names, rows = rules.schema, rules.rule.names, list(rules.rule.found.rows)
-    condition = literal_columns(schema.condition.atoms, schema.condition.negated, names, table, rows)
-    adds, deletes = (literal_columns(atoms, (), names, table, rows) for atoms in (schema.adds, schema.deletes))
+    columns = Columns(names, table, rows)
+    negated = [[None if n is None else ~n for n in column] for column in columns.of(schema.condition.negated)]
+    condition = [*columns.of(schema.condition.atoms), *negated]
+    adds, deletes = columns.of(schema.adds), columns.of(schema.deletes)
     costs = list(map(cost_picker(schema.action, problem), rows))
     whole = ActionTable(schema.action, range(first, first + len(rows)), rows, costs, condition, adds, deletes)
     holes = {place: [fact is None for fact in column] for place, column in enumerate(whole.columns) if None in column}

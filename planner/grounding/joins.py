@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any, Final, TypeVar
@@ -143,11 +144,20 @@ def _code(text: str, arity: int) -> CodeType:
 def _ordered(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
     """Yield the sources in a greedy order: next the one that is expected to give the fewest rows per binding."""
     known = set(bound)
-    while sources:
-        best = min(sources, key=lambda source: _expected_rows(source, known))
-        sources.remove(best)
-        known.update(best.atom.args)
-        yield best
+    users: dict[Term, list[int]] = defaultdict(list)
+    for place, source in enumerate(sources):
+        for term in source.atom.args:
+            users[term].append(place)
+    expected = {place: _expected_rows(source, known) for place, source in enumerate(sources)}
+    while expected:
+        best = min(expected, key=expected.__getitem__)
+        del expected[best]
+        new = {term for term in sources[best].atom.args if term not in known}
+        known |= new
+        for place in {place for term in new for place in users[term]}:
+            if place in expected:
+                expected[place] = _expected_rows(sources[place], known)
+        yield sources[best]
 
 
 def _expected_rows(source: Source, known: set[Term]) -> tuple[float, bool]:

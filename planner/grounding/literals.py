@@ -81,17 +81,24 @@ def _column(atom: Atom, variables: Sequence[Term], table: FactTable) -> Column:
     return lambda rows: list(map(number_of, map(project, rows)))
 
 
-def literal_columns(
-    atoms: Iterable[Atom],
-    negated: Iterable[Atom],
-    variables: Sequence[Term],
-    table: FactTable,
-    rows: Sequence[Row],
-) -> list[Sequence[Literal]]:
-    """Return a column for each atom and each negated atom over `rows`, with None where there is no such fact."""
-    found = [column(rows) for column in columns(atoms, variables, table)]
-    found += [[None if n is None else ~n for n in column(rows)] for column in columns(negated, variables, table)]
-    return cast("list[Sequence[Literal]]", found)
+class Columns:
+    """Grounds atoms over rows, all rows at once and each atom once."""
+
+    __slots__ = ("_found", "_rows", "_table", "_variables")
+
+    def __init__(self, variables: Sequence[Term], table: FactTable, rows: Sequence[Row]) -> None:
+        self._variables = variables
+        self._table = table
+        self._rows = rows
+        self._found: dict[Atom, Sequence[Literal]] = {}
+
+    def of(self, atoms: Iterable[Atom]) -> list[Sequence[Literal]]:
+        """Return a column for each of `atoms` that is a fact of the task, with None where it cannot come about."""
+        for atom in atoms:
+            if atom not in self._found and self._table.is_numbered(atom):
+                column = _column(atom, self._variables, self._table)(self._rows)
+                self._found[atom] = cast("Sequence[Literal]", column)
+        return [self._found[atom] for atom in atoms if atom in self._found]
 
 
 class Picker:

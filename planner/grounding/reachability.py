@@ -8,7 +8,8 @@ time; rules without variables count their unmet conditions instead of joining.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, repeat
 from typing import Final
 
 from planner.budget import Budget
@@ -73,6 +74,8 @@ class Database:
 
 
 TICKS_PER_CHECK: Final = 4096
+BATCH: Final = 10_000
+"""How many rows are found before the budget is looked at."""
 
 Emission = tuple[str, Sequence[Term]]
 """A predicate and the terms of the fact that a rule makes."""
@@ -120,7 +123,7 @@ class Reachability:
         self._waiting: dict[str, dict[Row, list[_Counter]]] = defaultdict(lambda: defaultdict(list))
         self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
         self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
-        self._ticks = 0
+        self._tick = _ticks(budget).__next__
 
     def run(self, rules: Sequence[Rule]) -> None:
         """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
@@ -185,12 +188,6 @@ class Reachability:
         sources += database.type_sources(rule.variables, bound)
         return compile_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
 
-    def _tick(self) -> bool:
-        self._ticks += 1
-        if not self._ticks % TICKS_PER_CHECK:
-            self.budget.check()
-        return True
-
     def _spread(self, name: str, new: list[Row]) -> None:
         self.budget.check()
         for rule, join in self._triggers.get(name, ()):
@@ -204,8 +201,16 @@ class Reachability:
                         self._fire(counter.rule, [()])
 
     def _fire(self, rule: Rule, rows: Iterable[Row]) -> None:
-        for batch in batches(rows):
+        iterator = iter(rows)
+        while batch := list(islice(iterator, BATCH)):
             self.budget.check()
             new = rule.found.add(batch)
             for name, project in self._emitters[id(rule)]:
                 self._pending[name].append(map(project, new))
+
+
+def _ticks(budget: Budget) -> Iterator[bool]:
+    """Yield True for ever, looking at the budget now and then."""
+    while True:
+        yield from repeat(True, TICKS_PER_CHECK)  # noqa: FBT003 - it is the value itself
+        budget.check()

@@ -32,7 +32,10 @@ def are_few(rows: Sized) -> bool:
 
 @dataclass(slots=True, eq=False)
 class ActionTable:
-    """Actions without conditional effects; `numbers` are their places among all instances of all schemas."""
+    """Actions without conditional effects; `numbers` are their places among all instances of all schemas.
+
+    Where the same atom stands in several parts of the schema, so does the same column.
+    """
 
     action: Action
     numbers: Sequence[int]
@@ -53,14 +56,15 @@ class ActionTable:
     def select(self, rows: Sequence[int]) -> ActionTable:
         """Return the table of some rows, given by their places in this one."""
         pick = _picker(rows)
+        picked = {id(column): pick(column) for column in self.columns}
         return ActionTable(
             self.action,
             pick(self.numbers),
             pick(self.arguments),
             pick(self.costs),
-            [pick(column) for column in self.condition],
-            [pick(column) for column in self.adds],
-            [pick(column) for column in self.deletes],
+            [picked[id(column)] for column in self.condition],
+            [picked[id(column)] for column in self.adds],
+            [picked[id(column)] for column in self.deletes],
         )
 
     def split(self, masks: Sequence[Mask]) -> Iterator[tuple[tuple[bool, ...], ActionTable]]:
