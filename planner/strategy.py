@@ -19,14 +19,28 @@ from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps
 from planner.task import Task
+from planner.tiers import tiered
 
+COMPILED: Final = frozenset(
+    {
+        ("astar", "blind"),
+        ("astar", "hmax"),
+        ("astar", "lmcut"),
+        ("uniform", ""),
+        ("greedy", "hff"),
+        ("weighted", "hff"),
+    }
+)
+"""Searches and heuristics that there are kernels for."""
 MODES: Final = ("anytime", "first", "optimal")
 FIRST_TURN: Final = 0.02
 """Seconds: what is solved within the first turn of the first search is solved without building anything for others."""
 TURN: Final = 0.1
 """A turn is this part of the time that was spent before it."""
 BLIND_STATES: Final = 4_000_000
-"""States after which uniform-cost search gives up: they take about a GiB."""
+"""States after which uniform-cost search in plain Python gives up: they take about a GiB."""
+COMPACT: Final = 4
+"""So many packed states take about as much memory as one in plain Python."""
 
 
 @dataclass(slots=True)
@@ -48,14 +62,40 @@ class Workplace:
     run: Run
     check: Callable[[], None]
 
-    def search(self, name: str, heuristic: str | None = None) -> Steps:
-        """Run the search called `name` with a heuristic, its own by default.
+    def search(
+        self, name: str, heuristic: str | None = None, *, states: int | None = None, landmarks: bool = False
+    ) -> Steps:
+        """Run the search called `name` with a heuristic, its own by default, in either tier.
+
+        With a number of `states` it gives up when it has generated about so many in plain Python, or, as they take less
+        memory there, four times as many in machine code. With `landmarks`, machine code counts them too.
+        """
+        heuristic = _heuristic_for(name, heuristic)
+        self.run.by = (name, heuristic)
+
+        def reference() -> Steps:
+            steps = self._reference(name, heuristic)
+            return steps if states is None else _at_most(states, steps, self.run)
+
+        def compiled() -> Steps:
+            from planner.compiled.searches import compiled_search  # noqa: PLC0415 - only for what lasts
+
+            costs = SEARCHES[name].counts.of(self.space.costs)
+            most = None if states is None else COMPACT * states
+            self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
+            search = compiled_search(self.task, name, heuristic, costs, self.check, states=most, landmarks=landmarks)
+            return search(self.run)
+
+        if self.task.has_axioms or (name, heuristic) not in COMPILED:
+            return (yield from reference())
+        return (yield from tiered(reference, compiled))
+
+    def _reference(self, name: str, heuristic: str) -> Steps:
+        """Search in plain Python.
 
         A heuristic that is not safe for the task may have given up states: then nothing is exhausted.
         """
-        algorithm, heuristic = SEARCHES[name], _heuristic_for(name, heuristic)
-        kind = HEURISTICS[heuristic or "blind"]
-        self.run.by = (name, heuristic)
+        algorithm, kind = SEARCHES[name], HEURISTICS[heuristic or "blind"]
         estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
         ending = yield from algorithm.search(self.space, estimate, self.run)
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
@@ -86,17 +126,19 @@ def _heuristic_for(search: str, heuristic: str | None) -> str:
 def automatic(workplace: Workplace, mode: str) -> Steps:
     """Let the searches that suit `mode` take turns until one has the proof."""
     proof = Contender(workplace.search("astar"), 2)
-    blind = Contender(_at_most(BLIND_STATES, workplace.search("uniform"), workplace.run), 1)
+    blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
         return take_turns([proof, blind], workplace.run)
-    return take_turns([proof, Contender(_improving(workplace), 4 if mode == "first" else 2), blind], workplace.run)
+    improving = Contender(_improving(workplace), 4 if mode == "first" else 2)
+    return take_turns([improving, blind] if mode == "first" else [proof, improving, blind], workplace.run)
 
 
 def _improving(workplace: Workplace) -> Steps:
     """Find a plan soon, and then better ones."""
-    if (yield from workplace.search("greedy")) is Ending.EXHAUSTED:
+    if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
-    return (yield from workplace.search("weighted"))
+    yield  # the first plan may be all that is wanted
+    return (yield from workplace.search("weighted", landmarks=True))
 
 
 def _at_most(states: int, steps: Steps, run: Run) -> Steps:

@@ -1,4 +1,7 @@
-"""Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones."""
+"""Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+
+No test starts a process that makes machine code and outlives it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+os.environ["FORETHOUGHT_JIT"] = "off"
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", settings.get_profile("same"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -18,6 +18,7 @@ from planner.cli.outcome import tell_error
 from planner.cli.output import give, tell
 from planner.cli.solve import solve
 from planner.cli.validate import validate
+from planner.cli.warm import warm
 from planner.errors import ForethoughtError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ OWN: Final[dict[str, Callable[..., None]]] = {
     "check": check,
     "compile": compile_command,
     "explain": explain,
+    "warm": warm,
     "demo": demo,
 }
 

@@ -1,8 +1,10 @@
 """The compiled tier: tasks as flat arrays, searched by kernels.
 
     packing    facts as bits in words          library    kernels as machine code, or as they stand
-    space      actions, goal, successors       build      making machine code, in a process of its own
-    relaxed    the delete relaxation           astar      a search as the strategies know it
+    space      actions, goal, successors       making     starting a process that makes machine code
+    relaxed    the delete relaxation           build      what that process does
+    arrays     making and lengthening them     astar      A* as the strategies know it
+    searches   which searches there are
 
 `planner.kernels` has the inner loops. Tasks with axioms stay with the reference tier.
 """

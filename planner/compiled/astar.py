@@ -8,6 +8,7 @@ from typing import Any, Final
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
+from planner.compiled.registry import first_registry, with_table
 from planner.compiled.relaxed import exploration, packed_relaxation
 from planner.compiled.space import packed_space
 from planner.heuristics.relaxed import relax
@@ -20,6 +21,7 @@ from planner.task import Task
 KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
+MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 MOST_COST: Final = 1 << 40
 
@@ -35,12 +37,23 @@ class Memory:
 
 
 class CompiledAstar:
-    """A* on `task`, which has no axioms, with the heuristic of this name; `call` is the entry and `enter` the other."""
+    """A* on `task`, which has no axioms, with the heuristic of this name, by the kernels `entries`.
+
+    It gives up when it would have more than so many `states`.
+    """
 
     def __init__(
-        self, task: Task, heuristic: str, entries: dict[str, Call], *, work: int = WORK, room: int = 1024
+        self,
+        task: Task,
+        heuristic: str,
+        entries: dict[str, Call],
+        *,
+        states: int | None = None,
+        work: int = WORK,
+        room: int = 1024,
     ) -> None:
         self._entries = entries
+        self._most_states = MOST_STATES if states is None else states
         self._work = work
         self._kind = KINDS[heuristic]
         packed = packing(task)
@@ -62,10 +75,7 @@ class CompiledAstar:
     def _first_memory(self, initial: list[int], room: int) -> Memory:
         states = self._actions + room
         nodes = Nodes(empty_index(states), empty_index(states), zeros(states), zeros(states), index([0] * states))
-        registry = Registry(zeros(states * self._words), empty_index(1 << (2 * states).bit_length()))
-        registry.state[: self._words] = zeros(self._words)
-        for word, value in enumerate(initial):
-            registry.state[word] = value
+        registry = first_registry(initial, states, self._entries)
         waiting = Open(empty_index(room), empty_index(room), empty_index(states), empty_index(states))
         landmarks: Landmarks = hollow(Landmarks)
         if self._kind == kernel.LM_CUT:
@@ -81,7 +91,6 @@ class CompiledAstar:
             )
         self._number[n.STATES] = 1
         self._number[n.PENDING] = 0
-        self._entries["enter_all"](registry, 1, self._words)
         return Memory(registry, nodes, waiting, landmarks)
 
     def steps(self, run: Run) -> Steps:
@@ -132,25 +141,29 @@ class CompiledAstar:
 
     def _grow(self) -> bool:
         """Lengthen what is short; return whether that was possible."""
-        number, memory, most = self._number, self._memory, self._actions + 1
-        states = number[n.STATES] + most
+        states = self._number[n.STATES] + self._actions + 1
+        if states > self._most_states or not self._grow_open():
+            return False
+        memory, many = self._memory, self._number[n.STATES]
         if states > len(memory.nodes.parent):
             memory.nodes = _all(memory.nodes, states)
-            memory.registry = memory.registry._replace(
-                state=lengthened(memory.registry.state, len(memory.nodes.parent) * self._words)
-            )
+            length = len(memory.nodes.parent)
+            memory.registry = memory.registry._replace(state=lengthened(memory.registry.state, length * self._words))
             if self._kind == kernel.LM_CUT:
-                old, length = memory.landmarks, len(memory.nodes.parent)
+                old = memory.landmarks
                 memory.landmarks = old._replace(
                     of=lengthened(old.of, length), many=lengthened(old.many, length), kept=lengthened(old.kept, length)
                 )
-        if 2 * states > len(memory.registry.table):
-            memory.registry = memory.registry._replace(table=empty_index(1 << (4 * states).bit_length()))
-            self._entries["enter_all"](memory.registry, number[n.STATES], self._words)
-        waiting = memory.waiting
-        if number[n.ENTRIES] + most > len(waiting.state):
-            length = number[n.ENTRIES] + most
-            waiting = waiting._replace(state=lengthened(waiting.state, length), next=lengthened(waiting.next, length))
+        memory.registry = with_table(memory.registry, many, states, self._words, self._entries)
+        if self._kind == kernel.LM_CUT:
+            self._grow_landmarks()
+        return True
+
+    def _grow_open(self) -> bool:
+        number, memory = self._number, self._memory
+        waiting, entries = memory.waiting, number[n.ENTRIES] + self._actions + 1
+        if entries > len(waiting.state):
+            waiting = waiting._replace(state=lengthened(waiting.state, entries), next=lengthened(waiting.next, entries))
         pending, f, h = number[n.PENDING], number[n.HIGHEST_F], 0
         if pending >= 0:
             h = memory.nodes.bound[pending]
@@ -163,8 +176,6 @@ class CompiledAstar:
         if h >= len(waiting.by_h):
             waiting = waiting._replace(by_h=lengthened(waiting.by_h, h + 1))
         memory.waiting = waiting
-        if self._kind == kernel.LM_CUT:
-            self._grow_landmarks()
         return True
 
     def _grow_landmarks(self) -> None:

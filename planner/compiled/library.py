@@ -10,20 +10,22 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from planner.kernels import astar, registry
-from planner.kernels.kernel import ENTRIES
+from planner.kernels import astar, lazy, registry
+from planner.kernels.kernel import ENTRIES as ENTRIES  # noqa: PLC0414 - given on
 
 Call = Callable[..., int]
 _SOURCES: Final = Path(astar.__file__).parent
 _STAMP: Final = "complete"
 """The file that is written last: it says for which LLVM and processor the others are."""
-assert registry  # noqa: S101 - imported for its entry
+assert lazy and registry  # noqa: S101, PT018 - imported for their entries
 
 _loaded: list[dict[str, Call]] = []
 _kept: list[Any] = []
@@ -37,10 +39,15 @@ def plain(name: str) -> Call:
 
 def folder() -> Path:
     """Return where machine code for this version of the kernels is kept, whether or not it exists."""
-    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.platform}".encode())
+    return cache_home() / "kernels" / _version()
+
+
+@cache
+def _version() -> str:
+    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.platform} {platform.machine()}".encode())
     for path in sorted(_SOURCES.glob("*.py")):
         digest.update(path.read_bytes())
-    return cache_home() / "kernels" / digest.hexdigest()[:20]
+    return digest.hexdigest()[:20]
 
 
 def cache_home() -> Path:
@@ -58,9 +65,14 @@ def cache_home() -> Path:
     return Path(tempfile.gettempdir()) / f"forethought-{os.getuid()}"
 
 
+def is_loaded() -> bool:
+    """Return whether machine code is loaded."""
+    return bool(_loaded)
+
+
 def is_built() -> bool:
     """Return whether there is machine code to load; it may still turn out to be for another processor."""
-    return bool(_loaded) or (folder() / _STAMP).is_file()
+    return is_loaded() or (folder() / _STAMP).is_file()
 
 
 def loaded() -> dict[str, Call] | None:
@@ -77,12 +89,12 @@ def _load(place: Path) -> dict[str, Call] | None:
     try:
         stamp = (place / _STAMP).read_text("utf-8")
         codes = {name: (place / f"{name}.o").read_bytes() for name in ENTRIES}
-        mine = place.stat().st_uid in (os.getuid(), 0)
-    except OSError:
+        trusted = _is_trusted(place)
+        import llvmlite.binding as llvm  # noqa: PLC0415 - it takes a while, and need not be installed
+    except (OSError, ImportError):
         return None
-    import llvmlite.binding as llvm  # noqa: PLC0415 - 50 ms
 
-    if not mine or stamp != processor(llvm):
+    if not trusted or stamp != processor(llvm):
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -93,6 +105,12 @@ def _load(place: Path) -> dict[str, Call] | None:
     engine.finalize_object()
     _kept.append(engine)
     return {name: _function(engine.get_function_address(f"forethought_{name}"), name) for name in codes}
+
+
+def _is_trusted(place: Path) -> bool:
+    """Return whether only its user, or the system's, can have written there: what is loaded is run."""
+    status = place.stat()
+    return status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022
 
 
 def processor(llvm: Any) -> str:

@@ -43,9 +43,9 @@ def packed_space(task: Task, packing: Packing) -> Space:
         packing.coding,
         Actions(words(action.cost for action in task.actions), index(before), index(middle)),
         _changes(own),
-        _conditions(effects.conditions),
+        conditions(effects.conditions),
         _changes(effects.changes),
-        _conditions([_test(task.goal, packing)]),
+        conditions([_test(task.goal, packing)]),
         _tree(task, packing),
     )
 
@@ -96,7 +96,8 @@ def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
     return [(word, mask, bits) for word, (mask, bits) in merged.items()]
 
 
-def _conditions(tests: Sequence[Test]) -> Conditions:
+def conditions(tests: Sequence[Test]) -> Conditions:
+    """Return conjunctions of tests as arrays."""
     starts, _ = flat([[0] * len(test) for test in tests])
     return Conditions(
         starts,

@@ -35,7 +35,21 @@ MAX_COST: Final = 18
 """What the dearest action costs."""
 HIGHEST_F: Final = 19
 """The highest f that any entry has had."""
-HOW_MANY: Final = 20
+BATCHES: Final = 20
+"""Batches of edges that were ever put in."""
+EDGES: Final = 21
+"""Edges that were ever put in."""
+GRAIN: Final = 22
+"""Keys are divided by it, so that there are buckets enough."""
+LOWEST: Final = 23
+"""Four numbers: the lowest bucket of each queue that may have entries."""
+TURNS: Final = 27
+"""Four numbers: the turns that each queue has had, less its boosts."""
+BEST: Final = 31
+"""Two numbers: the least estimates so far."""
+LEFT: Final = 33
+"""Milestones that are left, as estimated last; `INFINITE` where there are none at all."""
+HOW_MANY: Final = 34
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""

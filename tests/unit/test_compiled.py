@@ -14,6 +14,7 @@ from search_twins import applied, finished, perfect, random_task, reachable, rep
 from planner.compiled import library
 from planner.compiled.arrays import empty_index, words, zeros
 from planner.compiled.astar import KINDS, CompiledAstar
+from planner.compiled.lazy import CompiledLazy
 from planner.compiled.packing import WORD_BITS, packing
 from planner.compiled.relaxed import exploration, packed_relaxation
 from planner.compiled.space import packed_space
@@ -77,6 +78,68 @@ def test_h_max_is_that_of_the_reference_tier(seed):
     for state in states:
         value = h_max(arrays, room, packed.coding, words(packed.pack(state)), 0)
         assert min(value, INFINITE) == min(twin(bits(state)), INFINITE)
+
+
+def lazy(task: Task, entries, **options) -> CompiledLazy:
+    return CompiledLazy(task, [action.cost + 1 for action in task.actions], entries, **options)
+
+
+def improved(task: Task, entries, **options) -> Run:
+    run, search = Run(), lazy(task, entries, **options)
+    for weight in (5, 2):
+        if finished(search.weighted(run, weight)) is Ending.EXHAUSTED:
+            return run
+    while finished(search.weighted(run, 1)) is not Ending.EXHAUSTED:
+        pass
+    return run
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("landmarks", [False, True], ids=["h_FF", "with landmarks"])
+def test_lazy_search_finds_a_plan_where_there_is_one(seed, landmarks):
+    task, run = random_task(seed, axioms=False), Run()
+    best = perfect(task)[frozenset(task.initial)]
+    ending = finished(lazy(task, PLAIN, landmarks=landmarks, work=50, room=1).greedy(run))
+    assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
+    if best < INFINITY:
+        assert replayed(task, run.plan) == run.limit >= best
+    else:
+        assert run.lower_bound == INFINITY
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lazy_search_improves_plans_until_none_is_cheaper(seed):
+    task = random_task(seed, axioms=False)
+    run = improved(task, PLAIN, work=50, room=1)
+    assert run.limit == run.lower_bound == perfect(task)[frozenset(task.initial)]
+    assert run.plan is None or replayed(task, run.plan) == run.limit
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_relaxed_plan_is_a_plan_of_the_relaxation(seed):
+    task = random_task(seed, axioms=False)
+    search, packed = lazy(task, PLAIN, landmarks=False), packing(task)
+    relaxed = relax(task, [action.cost + 1 for action in task.actions])
+    twin = REGISTRY["hmax"].build(task, [action.cost + 1 for action in task.actions], lambda: None)
+    states = list(reachable(task))
+    random.Random(seed).shuffle(states)
+    for number, state in enumerate(states, 1):
+        value = search.estimate(packed.pack(state), number)
+        assert (value == INFINITE) == (twin(bits(state)) == INFINITY)
+        if value < INFINITE:
+            actions = [action for action in range(len(task.actions)) if search.planned(action) == number]
+            assert value == sum(task.actions[action].cost + 1 for action in actions)
+            assert set(task.goal) <= relaxed_closure(relaxed, state, actions)
+
+
+def relaxed_closure(relaxed, state, actions) -> set[int]:
+    facts, before = {*state, relaxed.start}, 0
+    while len(facts) > before:
+        before = len(facts)
+        for needed, gained, action in zip(relaxed.preconditions, relaxed.effects, relaxed.actions, strict=True):
+            if action in actions and facts.issuperset(needed):
+                facts.update(gained)
+    return facts
 
 
 def test_wide_tasks_take_several_words():
@@ -151,6 +214,8 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
             assert (mine.limit, mine.expanded, mine.evaluated, mine.generated) == (
                 twin.limit, twin.expanded, twin.evaluated, twin.generated,
             )  # fmt: skip
+        mine, twin = improved(task, entries), improved(task, PLAIN)
+        assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
     stamp = next(Path(tmp_path).rglob("complete"))
     stamp.write_text("another processor", "utf-8")
     monkeypatch.setattr(library, "_loaded", [])

@@ -1,0 +1,194 @@
+"""Lazy best-first search by kernels: plans soon, and then better ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
+from planner.compiled.library import Call
+from planner.compiled.packing import Packing, packing
+from planner.compiled.registry import first_registry, with_table
+from planner.compiled.relaxed import exploration, packed_relaxation
+from planner.compiled.space import conditions, packed_space
+from planner.heuristics.landmarks import FactLandmarks, fact_landmarks
+from planner.heuristics.relaxed import relax
+from planner.kernels import numbers as n
+from planner.kernels.batches import QUEUES, Batches
+from planner.kernels.data import INFINITE, NOTHING
+from planner.kernels.lazy import Reached
+from planner.kernels.milestones import BITS, Milestones
+from planner.kernels.relaxed_plan import Achievers, Reachable, relaxed_plan
+from planner.search.run import Ending, Run, Steps
+from planner.task import Task
+
+WORK: Final = 4_000_000
+"""Steps of inner loops between two pauses: about 10 ms."""
+BUCKETS: Final = 1 << 13
+VALUES: Final = 1 << 12
+MOST_COST: Final = 1 << 40
+
+
+class CompiledLazy:
+    """Lazy search on `task`, which has no axioms, with the relaxation at these `costs`, by the kernels `entries`."""
+
+    def __init__(
+        self,
+        task: Task,
+        costs: list[int],
+        entries: dict[str, Call],
+        *,
+        landmarks: bool = True,
+        check: Callable[[], None] = lambda: None,
+        work: int = WORK,
+        room: int = 1024,
+    ) -> None:
+        self._entries, self._work, self._first_room = entries, work, room
+        self._packed = packing(task)
+        self._actions = len(task.actions)
+        self._initial = self._packed.pack(task.initial)
+        self._space = packed_space(task, self._packed)
+        relaxed = relax(task, costs)
+        self._relaxed = packed_relaxation(relaxed, self._actions)
+        self._exploration = exploration(relaxed, self._actions, self._packed)
+        facts = relaxed.size
+        self._achievers = Achievers(empty_index(facts), zeros(facts), zeros(self._actions), empty_index(facts))
+        entries_needed = sum(map(len, relaxed.effects)) + 1
+        self._reachable = Reachable(empty_index(VALUES), empty_index(entries_needed), empty_index(entries_needed))
+        marks = fact_landmarks(task, relaxed, check) if landmarks else FactLandmarks([], [], [], [])
+        self._milestones = packed_milestones(marks, self._packed)
+        self._marks = (len(marks.facts) + BITS - 1) // BITS
+        self._found = empty_index(self._actions + 1)
+        self._stack = empty_index(len(self._space.tree.action_start))
+
+    def greedy(self, run: Run) -> Steps:
+        """Search for any plan, and stop at the first."""
+        return (yield from self._search(run, weight=1, reopen=False))
+
+    def weighted(self, run: Run, weight: int) -> Steps:
+        """Search for a plan that is cheaper than the best one, by cost so far plus `weight` times the estimate."""
+        return (yield from self._search(run, weight=weight, reopen=True))
+
+    def estimate(self, state: list[int], plan: int) -> int:
+        """Return the cost of a relaxed plan, number `plan`, for a packed state; `INFINITE` for a dead end."""
+        return relaxed_plan(
+            self._relaxed,
+            self._exploration,
+            self._achievers,
+            self._reachable,
+            self._space.coding,
+            words(state),
+            0,
+            plan,
+        )
+
+    def planned(self, action: int) -> int:
+        """Return the number of the last relaxed plan that `action` was in."""
+        return self._achievers.planned[action]
+
+    def _search(self, run: Run, *, weight: int, reopen: bool) -> Steps:
+        self._begin()
+        number, counted = self._number, (0, 0, 0)
+        while True:
+            number[n.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
+            outcome = self._call(weight, reopen=reopen)
+            counts = (number[n.EVALUATIONS], number[n.EXPANSIONS], number[n.GENERATED])
+            run.evaluated += counts[0] - counted[0]
+            run.expanded += counts[1] - counted[1]
+            run.generated += counts[2] - counted[2]
+            counted = counts
+            if outcome == n.FOUND:
+                state = number[n.GOAL_STATE]
+                run.found(self._plan(state), self._reached.cost[state])
+                return Ending.FIRST_PLAN
+            if outcome == n.EXHAUSTED:
+                run.proved(run.limit)
+                return Ending.EXHAUSTED
+            if outcome == n.FULL:
+                self._grow()
+            yield
+
+    def _call(self, weight: int, *, reopen: bool) -> int:
+        return self._entries["lazy"](
+            weight,
+            int(reopen),
+            self._work,
+            self._number,
+            self._space,
+            self._registry,
+            self._reached,
+            self._batches,
+            self._relaxed,
+            self._exploration,
+            self._achievers,
+            self._reachable,
+            self._milestones,
+            self._found,
+            self._stack,
+        )
+
+    def _begin(self) -> None:
+        """Make the arrays that grow, with the initial state."""
+        states, edges = self._first_room, self._first_room + self._actions
+        number = self._number = zeros(n.HOW_MANY)
+        number[n.STATES] = 1
+        number[n.PENDING] = 0
+        for queue in range(QUEUES):
+            number[n.LOWEST + queue] = queue
+        number[n.BEST] = number[n.BEST + 1] = INFINITE
+        self._registry = first_registry(self._initial, states + 2, self._entries)
+        self._reached = Reached(
+            empty_index(states + 2), empty_index(states + 2), zeros(states + 2), zeros((states + 2) * self._marks)
+        )
+        self._entries["accept_first"](self._milestones, self._reached.accepted, self._registry.state)
+        buckets = empty_index(BUCKETS * QUEUES)
+        batches = empty_index(states + QUEUES)
+        self._batches = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], empty_index(edges))
+        self._achievers.wanted[:] = zeros(len(self._achievers.wanted))
+        self._achievers.planned[:] = zeros(self._actions)
+
+    def _plan(self, state: int) -> list[int]:
+        reached = self._reached
+        actions: list[int] = []
+        while reached.parent[state] != NOTHING:
+            actions.append(reached.action[state])
+            state = reached.parent[state]
+        return actions[::-1]
+
+    def _grow(self) -> None:
+        """Lengthen what is short."""
+        number, width, reached = self._number, self._packed.words, self._reached
+        states = number[n.STATES] + 2
+        if states > len(reached.parent):
+            parent = lengthened(reached.parent, states)
+            length = len(parent)
+            self._reached = Reached(
+                parent,
+                lengthened(reached.action, length),
+                lengthened(reached.cost, length),
+                lengthened(reached.accepted, length * self._marks),
+            )
+            self._registry = self._registry._replace(state=lengthened(self._registry.state, length * width))
+        self._registry = with_table(self._registry, number[n.STATES], states, width, self._entries)
+        batches = self._batches
+        needed = number[n.BATCHES] + QUEUES
+        if needed > len(batches.state):
+            batches = batches._replace(
+                state=lengthened(batches.state, needed),
+                at=lengthened(batches.at, needed),
+                end=lengthened(batches.end, needed),
+                next=lengthened(batches.next, needed),
+            )
+        if number[n.EDGES] + len(self._found) > len(batches.edge):
+            batches = batches._replace(edge=lengthened(batches.edge, number[n.EDGES] + len(self._found)))
+        self._batches = batches
+
+
+def packed_milestones(marks: FactLandmarks, packed: Packing) -> Milestones:
+    """Return landmarks as arrays."""
+    return Milestones(
+        conditions([[packed.places[fact]] for fact in marks.facts]),
+        *flat(marks.before),
+        *flat(marks.needed_for),
+        index(map(int, marks.goals)),
+    )

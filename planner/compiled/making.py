@@ -1,0 +1,61 @@
+"""Starting the process that makes machine code, once: whoever needs it first, for all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from planner.compiled import library
+from planner.errors import ForethoughtError
+
+SWITCH: Final = "FORETHOUGHT_JIT"
+"""Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
+_COMMAND: Final = (sys.executable, "-m", "planner.compiled.build")
+ABANDONED_SECONDS: Final = 900.0
+"""A mark that is older was left by a process that died."""
+
+
+def can_make() -> bool:
+    """Return whether numba is installed."""
+    return find_spec("numba") is not None
+
+
+def make() -> None:
+    """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
+    done = subprocess.run(  # noqa: S603 - this interpreter, our module
+        _COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        reason = done.stderr.strip().rpartition("\n")[2]
+        raise ForethoughtError(f"no machine code was made, search stays in plain Python: {reason}")
+
+
+def start_making() -> None:
+    """Start a process that makes machine code and outlives this one, unless there is one or it is not wanted."""
+    if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.is_built():
+        return
+    mark = library.folder().with_suffix(".making")
+    with contextlib.suppress(OSError):
+        _claim(mark)
+        subprocess.Popen(  # noqa: S603 - this interpreter, our module
+            [*_COMMAND, "--mark", str(mark)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _claim(mark: Path) -> None:
+    """Make the file that exists while a process is at it; raises `OSError` where one is, or nothing can be written."""
+    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with contextlib.suppress(FileNotFoundError):
+        if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS:
+            mark.unlink()
+    mark.touch(exist_ok=False)

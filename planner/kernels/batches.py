@@ -1,0 +1,75 @@
+"""Open lists of edges for lazy search: those that leave one state wait together, as a *batch*.
+
+Several queues share the edges. Each has buckets of batches by key; the smallest key comes first, and in a bucket the
+earliest batch. Which queue is next is a matter of turns.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from planner.kernels.data import NOTHING
+from planner.kernels.kernel import Index, Words, kernel
+from planner.kernels.numbers import BATCHES, LOWEST, TURNS
+
+QUEUES: Final = 4
+
+
+class Batches(NamedTuple):
+    """The queues: bucket `key` of queue q begins with batch `first[key * QUEUES + q]` and ends with `last[…]`.
+
+    Batch b has the actions `edge[at[b]:end[b]]` of `state[b]`, and is followed by `next[b]`.
+    """
+
+    first: Index
+    last: Index
+    state: Index
+    at: Index
+    end: Index
+    next: Index
+    edge: Index
+
+
+@kernel
+def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int, at: int, end: int) -> None:
+    """Let the actions `edge[at:end]` of `state` wait in a queue, if there are any; there must be room for a batch."""
+    if at == end:
+        return
+    batch = number[BATCHES]
+    number[BATCHES] = batch + 1
+    batches.state[batch] = state
+    batches.at[batch] = at
+    batches.end[batch] = end
+    batches.next[batch] = NOTHING
+    bucket = min(key, len(batches.first) // QUEUES - 1) * QUEUES + queue
+    if batches.first[bucket] == NOTHING:
+        batches.first[bucket] = batch
+    else:
+        batches.next[batches.last[bucket]] = batch
+    batches.last[bucket] = batch
+    number[LOWEST + queue] = min(number[LOWEST + queue], bucket)
+
+
+@kernel
+def next_batch(batches: Batches, number: Words) -> int:
+    """Return the first batch of the queue whose turn it is, or -1 if nothing waits. It is not taken out."""
+    best, found = 0, -1
+    for queue in range(QUEUES):
+        bucket = number[LOWEST + queue]
+        while bucket < len(batches.first) and batches.first[bucket] == NOTHING:
+            bucket += QUEUES
+        number[LOWEST + queue] = bucket
+        if bucket < len(batches.first) and (found < 0 or number[TURNS + queue] < number[TURNS + best]):
+            best, found = queue, batches.first[bucket] + 0
+    if found >= 0:
+        number[TURNS + best] += 1
+        _advance(batches, number[LOWEST + best], found)
+    return found
+
+
+@kernel
+def _advance(batches: Batches, bucket: int, batch: int) -> None:
+    """Let the next edge of `batch` be used up; with the last one, the batch leaves its bucket."""
+    batches.at[batch] += 1
+    if batches.at[batch] == batches.end[batch]:
+        batches.first[bucket] = batches.next[batch]

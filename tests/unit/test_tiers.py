@@ -1,0 +1,177 @@
+"""From plain Python to machine code: when it takes over, when it is made, and what is never loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from search_twins import finished
+from typer.testing import CliRunner
+
+from planner import Status, load, solve, tiers
+from planner.cli.exits import Exit
+from planner.cli.root import root_for
+from planner.compiled import library, making
+from planner.errors import ForethoughtError
+from planner.search.run import Ending
+from planner.tiers import tiered
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Return an empty folder for machine code; none is loaded, and none is made unless a test says so."""
+    monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
+    monkeypatch.delenv(making.SWITCH, raising=False)
+    monkeypatch.setattr(library, "_loaded", [])
+    return tmp_path
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(tiers, "PATIENCE_LOADED", 0.0)
+    monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
+
+
+def steps(count, ending, log, name):
+    def run():
+        try:
+            log.append(f"{name} begins")
+            for _ in range(count):
+                time.sleep(0.001)
+                yield
+            return ending
+        finally:
+            log.append(f"{name} is left")
+
+    return run
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_is_solved_at_once_never_asks_for_machine_code():
+    log = []
+    quick = steps(0, Ending.EXHAUSTED, log, "plain")
+    assert finished(tiered(quick, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    assert log == ["plain begins", "plain is left"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_lasts_is_taken_over():
+    log = []
+    slow = steps(10**6, Ending.EXHAUSTED, log, "plain")
+    assert finished(tiered(slow, steps(2, Ending.FIRST_PLAN, log, "compiled"))) is Ending.FIRST_PLAN
+    assert log == ["plain begins", "plain is left", "compiled begins", "compiled is left"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
+    log = []
+    plain = steps(3, Ending.EXHAUSTED, log, "plain")
+    assert finished(tiered(plain, steps(2, Ending.INCOMPLETE, log, "compiled"))) is Ending.EXHAUSTED
+    assert log == [f"{name} {what}" for name in ("plain", "compiled", "plain") for what in ("begins", "is left")]
+
+
+@pytest.mark.usefixtures("cache")
+def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypatch):
+    started = []
+    monkeypatch.setattr(tiers, "PATIENCE_MISSING", 0.05)
+    monkeypatch.setattr(tiers, "LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **options: started.append((command, options)))
+    log = []
+    slow = steps(300, Ending.EXHAUSTED, log, "plain")
+    assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
+    assert log == ["plain begins", "plain is left"]
+    ((command, options),) = started
+    assert command[-1] == str(library.folder().with_suffix(".making"))
+    assert options["start_new_session"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
+    started = []
+    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **_: started.append(command))
+    making.start_making()
+    making.start_making()
+    assert len(started) == 1
+    mark = library.folder().with_suffix(".making")
+    os.utime(mark, (0, time.time() - 2 * making.ABANDONED_SECONDS))
+    making.start_making()
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize("why", ["switched off", "numba is not installed", "nothing can be written"])
+def test_making_is_not_started(cache, monkeypatch, why):
+    monkeypatch.setattr(making.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    match why:
+        case "switched off":
+            monkeypatch.setenv(making.SWITCH, "off")
+        case "numba is not installed":
+            monkeypatch.setattr(making, "find_spec", lambda _: None)
+        case _:
+            (cache / "kernels").write_text("in the way", encoding="utf-8")
+    making.start_making()
+
+
+@pytest.mark.usefixtures("cache")
+def test_code_in_a_folder_that_others_can_write_to_is_not_loaded():
+    pytest.importorskip("llvmlite")
+    place = library.folder()
+    place.mkdir(parents=True)
+    for name in library.ENTRIES:
+        (place / f"{name}.o").write_bytes(b"")
+    (place / "complete").write_text("", encoding="utf-8")
+    place.chmod(0o777)
+    assert library.loaded() is None
+
+
+@pytest.mark.usefixtures("cache")
+def test_warm_makes_code_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(making, "make", lambda: made.append(True))
+    app = root_for(["warm"])
+    done = CliRunner().invoke(app, ["warm"])
+    assert (done.exit_code, done.stdout.strip(), made) == (0, str(library.folder()), [True])
+    monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
+    CliRunner().invoke(app, ["warm"])
+    assert made == [True]
+    CliRunner().invoke(app, ["warm", "--again"])
+    assert made == [True, True]
+
+
+@pytest.mark.usefixtures("cache")
+def test_warm_without_numba_says_so(monkeypatch):
+    monkeypatch.setattr(making, "find_spec", lambda _: None)
+    done = CliRunner().invoke(root_for(["warm"]), ["warm"])
+    assert done.exit_code == Exit.UNSUPPORTED
+    assert "numba is not installed" in done.stderr
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_failure_to_make_code_is_told(monkeypatch):
+    monkeypatch.setattr(making, "_COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
+    with pytest.raises(ForethoughtError, match=r"no machine code was made, .*no room left"):
+        making.make()
+
+
+@pytest.mark.parametrize("mode", ["anytime", "first", "optimal"])
+@pytest.mark.parametrize("name", ["courier", "elevator", "stacking", "assistant"])
+@pytest.mark.usefixtures("impatient")
+def test_problems_have_the_same_answers_in_both_tiers(monkeypatch, name, mode):
+    problem = load(name)
+    compiled = solve(problem, mode=mode, time_limit=None)
+    monkeypatch.setattr(tiers, "PATIENCE_LOADED", 1e9)
+    plain = solve(problem, mode=mode, time_limit=None)
+    assert compiled.has_plan
+    assert plain.has_plan
+    if mode != "first":
+        assert compiled.status is plain.status is Status.OPTIMAL
+        assert (compiled.cost, compiled.lower_bound) == (plain.cost, plain.lower_bound)
+
+
+@pytest.mark.usefixtures("cache")
+def test_nothing_of_numba_is_imported_to_search():
+    code = "import planner, sys; planner.solve(planner.load('courier')); print({'numba', 'numpy'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True)
+    assert done.stdout.strip() == "set()"
