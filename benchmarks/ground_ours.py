@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
 
+from planner.annotations import Any
 from planner.budget import Budget, LimitReached
 from planner.errors import UnsupportedError
 from planner.grounding import ground

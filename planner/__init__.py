@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+
+from planner.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.budget import Budget

@@ -10,8 +10,8 @@ import os
 import sys
 import time
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Final
 
+from planner.annotations import TYPE_CHECKING, Any, Final
 from planner.errors import InputError
 from planner.plan import StoppedBy
 from planner.records import dataclass, field

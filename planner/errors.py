@@ -16,8 +16,8 @@ Limits (time, memory, cancellation) are not errors: they end in a `Result`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from planner.annotations import TYPE_CHECKING
 from planner.records import dataclass
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any
 
+from planner.annotations import TYPE_CHECKING, Any
 from planner.errors import NoPlan
 from planner.records import dataclass, field
 

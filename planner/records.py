@@ -9,7 +9,8 @@ methods are closures. Import `dataclass`, `field` and `replace` from here as fro
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, NoReturn
+
+from planner.annotations import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass", "field", "replace"]
 

@@ -11,8 +11,8 @@ writes both. Conditional effects are kept. Derived facts are kept as rules, in l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
 
+from planner.annotations import TYPE_CHECKING, Final
 from planner.plan import Step
 from planner.records import dataclass, field
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.budget import Budget
 from planner.grounding.costs import cost_picker
 from planner.grounding.joins import Row, batches, projector

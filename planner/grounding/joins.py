@@ -18,8 +18,8 @@ import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType
-from typing import Any, Final, TypeVar
 
+from planner.annotations import Any, Final, TypeVar
 from planner.model import Atom, Equals, Term, is_variable
 from planner.records import dataclass, field
 

@@ -6,8 +6,8 @@ Fact f is the literal f, its negation ~f (so -1 - f). Facts are numbered by pred
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
+from planner.annotations import cast
 from planner.grounding.joins import Row, projector
 from planner.grounding.reachability import Database
 from planner.model import Atom, Term

@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final
 
+from planner.annotations import Final
 from planner.budget import Budget
 from planner.grounding.balance import TableChanges, clashes
 from planner.grounding.instantiate import RawAction, RawEffect

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
-from typing import Final
 
+from planner.annotations import Final
 from planner.budget import Budget
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, projector
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable

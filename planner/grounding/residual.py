@@ -8,8 +8,8 @@ all conditions that have the same one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
+from planner.annotations import Final
 from planner.grounding.joins import Filters, Join, Row, compile_join, never_tick
 from planner.grounding.literals import FactTable, Literal, RawRule
 from planner.grounding.reachability import Database

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, compress, repeat
 from operator import eq, itemgetter, not_, or_
-from typing import Final
 
+from planner.annotations import Final
 from planner.grounding.joins import Row
 from planner.model import Action, Number
 from planner.records import dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Any, Final
 
+from planner.annotations import Any, Final
 from planner.errors import DeclarationError, Location
 from planner.model.atoms import OPEN, Atom, Variable
 from planner.model.formulas import TRUE, Formula, Not

@@ -7,8 +7,8 @@ all others name objects or constants.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.records import dataclass
 
 Term = str

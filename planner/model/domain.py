@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
 from planner.model.formulas import Formula

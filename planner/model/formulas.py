@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.model.atoms import Atom, Term, Variable, is_variable
 from planner.records import dataclass
 

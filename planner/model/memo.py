@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+
+from planner.annotations import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from planner.model.domain import DomainModel

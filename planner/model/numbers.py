@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
-from typing import Any, Final
+
+from planner.annotations import Any, Final
 
 Number = int | Decimal
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
 
+from planner.annotations import Final, TypeVar
 from planner.model import (
     TRUE,
     And,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import Action, Atom, Formula, Literal, Not, Problem, Term, Variable, When
 from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts, substitute

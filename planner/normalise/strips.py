@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import (
     OPEN,
     TRUE,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.model import TRUE, Action, Axiom
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_head

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.pddl import refused
 from planner.pddl.refused import unsupported
@@ -13,7 +12,7 @@ from planner.pddl.trees import Source, Tree, counted, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 
-NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+_NUMBER: Final = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 
 
 def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
@@ -38,6 +37,17 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
         message = f"found {quote(tree)}, expected a condition: 'when' belongs to effects"
         raise words.source.error(message, tree, None, "use 'imply'")
     return words.atom(tree, scope)
+
+
+def is_number(word: str) -> bool:
+    """Return whether `word` is a number as PDDL writes them."""
+    if word[:1] not in "+-.0123456789":
+        return False
+    if word.isascii() and word.isdigit():
+        return True
+    import re  # noqa: PLC0415 - most files have no other numbers
+
+    return re.fullmatch(_NUMBER, word, re.IGNORECASE | re.ASCII) is not None
 
 
 def is_flat(tree: Tree) -> bool:
@@ -110,7 +120,7 @@ def _quantified(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
 
 
 def _equals(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
-    if any(isinstance(item, list) or (NUMBER.fullmatch(item) and not words.unresolved) for item in tree[1:]):
+    if any(isinstance(item, list) or (is_number(item) and not words.unresolved) for item in tree[1:]):
         raise unsupported(words.source, refused.NUMERIC_COMPARISON, tree)
     if len(tree) != 3:
         message = f"'=' has {counted(len(tree) - 1, 'argument')} here, expected 2"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.pddl import refused
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Source, Tree, nearest, quote

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Final
 
+from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.model import Action, DomainModel, Object
 from planner.pddl.actions import derived_name, read_action, read_axiom

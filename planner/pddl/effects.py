@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
 from planner.model.formulas import conjunction
 from planner.model.numbers import exact_number
 from planner.pddl import refused
-from planner.pddl.conditions import NUMBER, check_length, is_flat, read_condition, subtree
+from planner.pddl.conditions import check_length, is_flat, is_number, read_condition, subtree
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Source, Tree, counted, quote
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
@@ -136,7 +136,7 @@ class _Reader:
         """Return the terms that are summed in item `index` of `tree`."""
         item = tree[index]
         if isinstance(item, str):
-            if NUMBER.fullmatch(item):
+            if is_number(item):
                 return [read_number(self.words.source, tree, index)]
             function = self.words.functions.get(item)
             if function is None or function.parameters:
@@ -163,7 +163,7 @@ def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset
 def read_number(source: Source, tree: Tree, index: int) -> Number:
     """Return the non-negative number at item `index` of `tree`, exactly."""
     item = tree[index] if index < len(tree) else None
-    if not isinstance(item, str) or not NUMBER.fullmatch(item):
+    if not isinstance(item, str) or not is_number(item):
         raise source.error(f"found {quote(item)}, expected a number", tree, index)
     try:
         number = exact_number(item)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import groupby
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.model import (
     TRUE,

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import ROOT_TYPE, DomainModel, Exists, Forall, Formula, Problem, Variable
 from planner.model.formulas import walk
 from planner.pddl.effects import TOTAL_COST

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import InputError, Location, PlanError
 from planner.model import Number, Problem
 from planner.pddl.expressions import number

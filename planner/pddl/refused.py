@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.pddl.trees import Source, Tree
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import InputError, Location, PddlError, did_you_mean
 
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}

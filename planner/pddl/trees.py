@@ -7,10 +7,9 @@ everything else as fast as Python allows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
 
+from planner.annotations import Any, Final
 from planner.errors import Location, PddlError, did_you_mean
 
 Tree = list[Any]
@@ -28,9 +27,9 @@ SECTIONS: Final = frozenset(
 _ACTION_KEYS: Final = frozenset({":parameters", ":precondition", ":effect"})
 """Words that stand at the third level, for the same purpose."""
 
-_WORD: Final = re.compile(r"[()]|\?[^\s()?]*|[^\s()?]+")
-_COMMENT: Final = re.compile(r";[^\n\r]*")
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_WORD: Final = r"[()]|\?[^\s()?]*|[^\s()?]+"
+_COMMENT: Final = r";[^\n\r]*"
+_LINE_END: Final = r"\r\n|\r|\n"
 _LONGEST_QUOTE: Final = 60
 _MANY: Final = 2_000
 
@@ -62,9 +61,12 @@ class Source:
         return self._place(self._number(tree, index))
 
     def _place(self, number: int) -> Location:
-        blank = _COMMENT.sub(lambda comment: " " * len(comment[0]), self.text)
-        offset = next((word.start() for count, word in enumerate(_WORD.finditer(blank)) if count == number), len(blank))
-        ends = [end.end() for end in _LINE_END.finditer(self.text, 0, offset)]
+        import re  # noqa: PLC0415 - only mistakes have places
+
+        blank = re.sub(_COMMENT, lambda comment: " " * len(comment[0]), self.text)
+        words = enumerate(re.finditer(_WORD, blank))
+        offset = next((word.start() for count, word in words if count == number), len(blank))
+        ends = [end.end() for end in re.compile(_LINE_END).finditer(self.text, 0, offset)]
         return Location(self.name, len(ends) + 1, offset - (ends[-1] if ends else 0) + 1)
 
     def _number(self, wanted: Tree, index: int | None) -> int:
@@ -132,7 +134,8 @@ def _split(text: str) -> list[str]:
     Equal words are one string: that saves memory, and the hashing and comparing of whoever works with them.
     """
     if ";" in text:
-        text = _COMMENT.sub("", text)
+        lines = text.replace("\r", "\n").split("\n")
+        text = "\n".join([line[: line.find(";")] if ";" in line else line for line in lines])
     words = text.replace("(", " ( ").replace(")", " ) ").replace("?", " ?").split()
     one_of_each: dict[str, str] = {}
     return list(map(one_of_each.setdefault, words, words))

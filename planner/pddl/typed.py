@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import PddlError
 from planner.model import ROOT_TYPE, TypeHierarchy, Variable
 from planner.pddl.trees import Source, Tree, nearest, quote

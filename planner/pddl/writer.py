@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.model import Action, DomainModel, Metric, Object, Problem, Variable
 from planner.pddl.expressions import HINT, atom, block, conjoined, effects, features, number, typed, variables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
@@ -233,6 +234,6 @@ def test_case_spacing_and_comments_mean_nothing(problem: Problem, data: st.DataO
 def test_words_are_found_again_where_they_were_read(text: str) -> None:
     """What the fast reader takes for a word is one where positions are looked up: errors point at the right place."""
     words = _split(text.lower())
-    blank = _COMMENT.sub(lambda comment: " " * len(comment[0]), text)
-    places = [match.span() for match in _WORD.finditer(blank)]
+    blank = re.sub(_COMMENT, lambda comment: " " * len(comment[0]), text)
+    places = [match.span() for match in re.finditer(_WORD, blank)]
     assert [text[start:end].lower() for start, end in places] == words
