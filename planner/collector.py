@@ -12,8 +12,7 @@ def collector_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off for a while.
 
     Reading, declaring and grounding make hundreds of thousands of lists and atoms, all of them kept and none in a
-    cycle; walking them again and again takes up to half of the time. At the end they pass as long-lived, so that the
-    next allocation does not walk them all at once.
+    cycle; walking them again and again takes up to half of the time. At the end they pass as long-lived.
     """
     if not gc.isenabled():
         yield
@@ -22,7 +21,18 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        if not gc.get_freeze_count():
+        Keeper().keep()
+        gc.enable()
+
+
+class Keeper:
+    """Lets what exists pass as long-lived, unless somebody else has frozen objects: these would thaw."""
+
+    def __init__(self) -> None:
+        self._may = not gc.get_freeze_count()
+
+    def keep(self) -> None:
+        """Spare the collector the way through what is new."""
+        if self._may:
             gc.freeze()
             gc.unfreeze()
-        gc.enable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
     from benchmarks.tools.library import Library
+    from benchmarks.tools.measure import Measured
 
 DEFAULT_SIZES = "10,100,1000,10000"
 
@@ -23,6 +24,9 @@ def tools(
     ] = None,
     sizes: Annotated[str, typer.Option("--sizes", help="Numbers of tools, with commas between.")] = DEFAULT_SIZES,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Libraries of each profile and size.")] = 5,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=1, help="How often each library; the fastest round counts.")
+    ] = 1,
     subjects: Annotated[
         int,
         typer.Option("--subjects", min=0, max=3, help="Tools take parameters, and the goal is for so many subjects."),
@@ -46,22 +50,28 @@ def tools(
 
         typer.echo(f"{write_suite(libraries, write)} tasks written to {write}", err=True)
         return
+    from benchmarks.tools.measure import measure, warm_up  # noqa: PLC0415 - as above
     from benchmarks.tools.others import PEERS  # noqa: PLC0415 - as above
 
-    _measure(libraries, _present([*(planner or ()), *(PEERS if peers else ())]), subjects, time_limit, out)
+    warm_up(subjects)
+    others = _present([*(planner or ()), *(PEERS if peers else ())])
+    _measure(libraries, others, lambda library: measure(library, time_limit, rounds), time_limit, out)
 
 
 def _measure(
-    libraries: Iterable[Library], others: list[Planner], subjects: int, time_limit: float, out: Path | None
+    libraries: Iterable[Library],
+    others: list[Planner],
+    ours: Callable[[Library], Measured],
+    time_limit: float,
+    out: Path | None,
 ) -> None:
-    from benchmarks.tools.measure import OURS, measure, warm_up  # noqa: PLC0415 - as above
+    from benchmarks.tools.measure import OURS  # noqa: PLC0415 - as above
     from benchmarks.tools.others import measure_others  # noqa: PLC0415 - as above
     from benchmarks.tools.table import tools_table  # noqa: PLC0415 - as above
 
-    warm_up(subjects)
     measured = []
     for library in libraries:
-        for one in (measure(library, time_limit), *measure_others(library, others, time_limit)):
+        for one in (ours(library), *measure_others(library, others, time_limit)):
             measured.append(one)
             typer.echo(f"{library.name}  {one.planner}  {one.outcome}  {one.total:.1f} ms", err=True)
             if out is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from benchmarks.tools.library import ACCESS, ACCOUNTS, SUBJECTS, Library
 from planner import Domain, Problem
@@ -10,31 +11,48 @@ from planner import Domain, Problem
 PARAMETERS = {"account": "account", "subject": "subject"}
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an agent program says about one tool."""
+
+    name: str
+    parameters: dict[str, str]
+    requires: list[str]
+    provides: list[str]
+    cost: int
+
+
 def declared(library: Library) -> Problem:
     """Return the problem, through the declarations that programs use."""
-    return _with_parameters(library) if library.subjects else _plain(library)
+    return problem_of(library, declare(library, said(library)))
 
 
-def _plain(library: Library) -> Problem:
+def said(library: Library) -> list[Said]:
+    """Return what is declared for each tool."""
+    found = []
+    for tool in library.task.tools:
+        requires, provides, deletes = map(list, (tool.requires, tool.provides, tool.deletes))
+        if library.subjects:
+            requires, provides, deletes = (about("subject", facts) for facts in (requires, provides, deletes))
+            requires = ["access(account, subject)", *requires]
+        provides += [f"not {fact}" for fact in deletes]
+        found.append(Said(tool.name, PARAMETERS if library.subjects else {}, requires, provides, tool.cost))
+    return found
+
+
+def declare(library: Library, tools: Iterable[Said]) -> Domain:
+    """Return a domain that declares the tools."""
+    domain = Domain("tools", types=["account", "subject"] if library.subjects else ())
+    for tool in tools:
+        domain.action(tool.name, tool.parameters, requires=tool.requires, provides=tool.provides, cost=tool.cost)
+    return domain
+
+
+def problem_of(library: Library, domain: Domain) -> Problem:
+    """Return the problem: what there is to start from, and the goal."""
     task = library.task
-    domain = Domain("tools")
-    for tool in task.tools:
-        provides = [*tool.provides, *[f"not {fact}" for fact in tool.deletes]]
-        domain.action(tool.name, requires=tool.requires, provides=provides, cost=tool.cost)
-    return domain.problem(library.name, initial=task.initial, goal=task.goal)
-
-
-def _with_parameters(library: Library) -> Problem:
-    task = library.task
-    domain = Domain("tools", types=["account", "subject"])
-    for tool in task.tools:
-        domain.action(
-            tool.name,
-            PARAMETERS,
-            requires=["access(account, subject)", *about("subject", tool.requires)],
-            provides=[*about("subject", tool.provides), *[f"not {fact}" for fact in about("subject", tool.deletes)]],
-            cost=tool.cost,
-        )
+    if not library.subjects:
+        return domain.problem(library.name, initial=task.initial, goal=task.goal)
     initial = [fact for subject in SUBJECTS for fact in about(subject, task.initial)]
     return domain.problem(
         library.name,

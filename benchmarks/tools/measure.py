@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from benchmarks.tools.declare import declared
+from benchmarks.tools.declare import declare, problem_of, said
 from benchmarks.tools.library import Library
 from benchmarks.tools.profiles import generate
 from planner import Result, Status, solve, validate
@@ -21,7 +21,9 @@ WARM_SECONDS: Final = 5.0
 class Measured:
     """What one planner took for one library; times in milliseconds, None where they are not known apart.
 
-    `outcome` is "optimal" (claimed, and as certified), "solved", "wrong: …", or what stopped the planner.
+    `outcome` is "optimal" (claimed, and as certified), "solved", "wrong: …", or what stopped the planner. `total` is
+    what an agent waits for that has declared its tools: `compile` (from these declarations to a ground task) and
+    `search`. `declare` is what declaring took before that.
     """
 
     profile: str
@@ -33,8 +35,8 @@ class Measured:
     optimum: int
     cost: float | None = None
     total: float = 0.0
+    declare: float | None = None
     compile: float | None = None
-    ground: float | None = None
     search: float | None = None
     expanded: int | None = None
 
@@ -49,14 +51,23 @@ def warm_up(subjects: int) -> None:
         measure(generate(profile, size, subjects=subjects), WARM_SECONDS)
 
 
-def measure(library: Library, time_limit: float) -> Measured:
+def measure(library: Library, time_limit: float, rounds: int = 1) -> Measured:
+    """Return the fastest of so many rounds, each with declarations of its own."""
+    return min([_measure(library, time_limit) for _ in range(rounds)], key=lambda one: one.total)
+
+
+def _measure(library: Library, time_limit: float) -> Measured:
     """Declare the library, ask for a proved optimum within `time_limit` seconds, and check what comes."""
+    tools = said(library)
     gc.collect()
     began = time.perf_counter()
-    problem = declared(library)
-    compiled = time.perf_counter()
+    domain = declare(library, tools)
+    declared = time.perf_counter()
+    problem = problem_of(library, domain)
+    stated = time.perf_counter()
     result = solve(problem, mode="optimal", time_limit=time_limit)
     ended = time.perf_counter()
+    compiled = stated + result.statistics.ground_seconds
     return Measured(
         profile=library.profile,
         size=library.size,
@@ -66,10 +77,10 @@ def measure(library: Library, time_limit: float) -> Measured:
         outcome=judged(result, library.optimum),
         optimum=library.optimum,
         cost=None if result.cost is None else float(result.cost),
-        total=1000 * (ended - began),
-        compile=1000 * (compiled - began),
-        ground=1000 * result.statistics.ground_seconds,
-        search=1000 * (ended - compiled - result.statistics.ground_seconds),
+        total=1000 * (ended - declared),
+        declare=1000 * (declared - began),
+        compile=1000 * (compiled - declared),
+        search=1000 * (ended - compiled),
         expanded=result.statistics.expanded,
     )
 

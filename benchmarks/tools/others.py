@@ -53,7 +53,7 @@ def _measure(library: Library, planner: Planner, exported: Export, limits: Limit
         optimum=library.optimum,
         cost=answer.cost,
         total=1000 * ((read or 0) + (search or 0) if told else run.cpu_seconds),
-        ground=None if read is None else 1000 * read,
+        compile=None if read is None else 1000 * read,
         search=None if search is None else 1000 * search,
     )
 

@@ -8,13 +8,15 @@ from statistics import median
 from benchmarks.tables import markdown
 from benchmarks.tools.measure import Measured
 
-HEAD = ("profile", "tools", "planner", "optimal", "compile", "ground", "search", "total", "not as certified")
+PARTS = ("declare", "compile", "search")
+HEAD = ("profile", "tools", "planner", "optimal", *PARTS, "total", "with declaring", "not as certified")
 
 
 def tools_table(measured: Sequence[Measured]) -> str:
     """Return medians in milliseconds for each profile, size and planner, and how many were proved as certified.
 
-    Where fewer than half were proved, the median total is what it took to give up, marked with ">".
+    The total is that of compiling and searching. Where fewer than half were proved, it is what it took to give up,
+    marked with ">".
     """
     cells: dict[tuple[str, int, str], list[Measured]] = {}
     for one in measured:
@@ -27,9 +29,11 @@ def _row(profile: str, size: int, planner: str, members: Sequence[Measured]) -> 
     proved = sum(one.outcome == "optimal" for one in members)
     wrong = sum(one.outcome.startswith("wrong") for one in members)
     mark = "" if 2 * proved > len(members) else "> "
-    parts = [_median([getattr(one, part) for one in members]) for part in ("compile", "ground", "search")]
+    parts = [_median([getattr(one, part) for one in members]) for part in PARTS]
     total = mark + _median([one.total for one in members])
-    return (profile, f"{size:,}", planner, f"{proved}/{len(members)}", *parts, total, str(wrong or ""))
+    whole = _median([None if one.declare is None else one.declare + one.total for one in members])
+    shown = mark + whole if whole else ""
+    return (profile, f"{size:,}", planner, f"{proved}/{len(members)}", *parts, total, shown, str(wrong or ""))
 
 
 def _median(values: Sequence[float | None]) -> str:
@@ -37,4 +41,4 @@ def _median(values: Sequence[float | None]) -> str:
     if not known:
         return ""
     middle = median(known)
-    return f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}"
+    return f"{middle:.2f}" if middle < 10 else f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}"

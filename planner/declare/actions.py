@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from planner.declare.conditions import NOTHING, Conditions
 from planner.declare.marks import ActionFields, Outcome, When
@@ -36,6 +36,7 @@ from planner.model.formulas import conjuncts
 from planner.records import dataclass, replace
 
 _FIELDS = frozenset(ActionFields.__annotations__)
+NO_OBJECTS: Final[Mapping[str, str]] = {}
 _USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution"})
 _NUMERIC = re.compile(r"\s*[-+.]?\d[^()]*\Z")
 """A text that is a number, or a mistake in one; `1()` is a function all the same."""
@@ -50,7 +51,7 @@ class Declared:
 
     action: Action
     place: Place
-    after: list[Use]
+    after: Sequence[Use]
 
 
 class ActionBuilder:
@@ -95,7 +96,7 @@ class ActionBuilder:
         if not _FIELDS.issuperset(fields):
             field = next(field for field in fields if field not in _FIELDS)
             raise place.error(f"an action has no field {field!r}", did_you_mean(field, sorted(_FIELDS)))
-        creates = self._creates(fields.get("creates") or {}) if "creates" in fields else {}
+        creates = self._creates(fields.get("creates") or {}) if "creates" in fields else NO_OBJECTS
         if creates:
             self._scope = replace(self._scope, created={name: (type_,) for name, type_ in creates.items()})
             self._outside = self._conditions(self._scope)
@@ -115,7 +116,7 @@ class ActionBuilder:
             data=self._data(requires) if self._parameters.data else (),
             **({} if _USUAL.issuperset(fields) else self._others(fields)),
         )
-        return Declared(action, place, self._after)
+        return Declared(action, place, self._after or ())
 
     def _others(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Read the fields that few actions have."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
+from planner.collector import Keeper
 from planner.declare.actions import ActionBuilder, Declared
 from planner.declare.checks import check_after, check_derived, check_stale_cycles, check_stratified, opened
 from planner.declare.conditions import Conditions
@@ -26,6 +27,8 @@ from planner.model.formulas import free_variables
 from planner.records import replace
 
 PREDICATE_TAGS = frozenset({"trusted"})
+ACTIONS_PER_COLLECTION: Final = 32
+"""The garbage collector would walk through what was declared after about twice as many actions."""
 
 
 class Declarations:
@@ -48,6 +51,7 @@ class Declarations:
         """The actions that come after others."""
         self._named: list[str] = []
         """The actions that have other names too."""
+        self._keeper: Keeper | None = None
         self._declared: dict[str, Predicate] = {}
         self._functions: dict[str, Function] = {}
         self._predicate_places: dict[str, Place] = {}
@@ -131,6 +135,9 @@ class Declarations:
             self._later.append(action.name)
         if action.similes:
             self._named.append(action.name)
+        if len(self.actions) % ACTIONS_PER_COLLECTION == 0:
+            self._keeper = self._keeper or Keeper()
+            self._keeper.keep()
 
     def derive(self, head: Atom, parameters: Mapping[str, TypeLike], condition: Any, place: Place) -> None:
         """Add a rule: `head` holds where `condition` does, for some objects of the `parameters` that it leaves out."""

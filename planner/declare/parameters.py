@@ -41,7 +41,7 @@ def from_mapping(value: Mapping[str, Any] | Iterable[Any], types_: Types, place:
 
     A sequence of `Variable` and `DataParameter` is taken as well.
     """
-    if value.__class__ is tuple and not value:
+    if not value and isinstance(value, list | tuple | dict):
         return NONE
     if isinstance(value, list | tuple):
         value = {_own_name(item, place): item for item in value}
