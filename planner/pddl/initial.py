@@ -6,7 +6,7 @@ import itertools
 
 from planner.model import Atom, Number, Variable
 from planner.pddl import refused
-from planner.pddl.conditions import NUMBER
+from planner.pddl.conditions import is_number
 from planner.pddl.effects import TOTAL_COST, read_number
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Tree, nearest, quote
@@ -104,7 +104,7 @@ class _Reader:
     def _refuse(self, entry: Tree) -> None:
         """Raise where `entry` is a construct beyond the ADL level."""
         match entry:
-            case ["at", str(time), [*_]] if NUMBER.fullmatch(time):
+            case ["at", str(time), [*_]] if is_number(time):
                 raise unsupported(self._words.source, refused.TIMED_FACT, entry)
             case [str(word), *_, [*_]] if word in refused.INITIAL:
                 raise unsupported(self._words.source, refused.INITIAL[word], entry)
