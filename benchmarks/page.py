@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from typing import Final
 
 from benchmarks.plots import Point, cactus, scatter
+from benchmarks.rates import long_searches, rate_ratios
 from benchmarks.records import Counts, Record, TaskId, proved
 from benchmarks.report import (
     LEAST_MIB,
@@ -29,19 +31,40 @@ from benchmarks.tables import Table
 ALL_PAIRS: Final = 4
 """Up to so many planners every pair is plotted, of more the first one with every other."""
 
+LEAST_SEARCH: Final = 0.1
+"""Searches of fewer seconds do not count where rates are compared."""
 STYLE: Final = Path(__file__).with_name("page.css")
 
 Column = Mapping[TaskId, Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What scatter plots show: its unit, how it is measured, the name of its limit in records and that one's unit."""
+
+    unit: str
+    measure: Measure
+    limit: str
+    factor: float
+    least: float
+
+
+KINDS: Final = (
+    Kind("CPU seconds", seconds, "cpu_seconds", 1.0, LEAST_SECONDS),
+    Kind("MiB", mebibytes, "memory_gib", 1024.0, LEAST_MIB),
+)
 
 
 def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, float], title: str) -> str:
     """Return the page; `known` are costs of plans from elsewhere, by the names of tasks."""
     scores = score_tables(records, counts, known)
     columns = columns_of(records)
+    searches = long_searches(records, LEAST_SEARCH)
     parts = [
         element("h1", text(title)),
         *section("Summary", [totals_table(scores), outcomes(records)]),
         *(section("Against the first", [ratio_table(records, counts)]) if len(columns) > 1 else []),
+        *(section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
         *section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
         *section("By domain", scores),
         *(section("Validation", [checks(records)]) if any(record.checks for record in records) else []),
@@ -99,17 +122,11 @@ def _each(words: Iterable[str]) -> str:
     return "; ".join(filter(None, dict.fromkeys(words)))
 
 
-def _limit(columns: Mapping[str, Column], of: Callable[[Record], float]) -> float:
-    """Return the greatest limit or value in sight."""
-    return max(of(record) for table in columns.values() for record in table.values())
-
-
-def _time_limit(record: Record) -> float:
-    return max(record.limits.get("cpu_seconds", 0.0), seconds(record), LEAST_SECONDS)
-
-
-def _memory_limit(record: Record) -> float:
-    return max(record.limits.get("memory_gib", 0.0) * 1024, mebibytes(record), LEAST_MIB)
+def _limit(columns: Mapping[str, Column], counts: Counts, kind: Kind) -> float:
+    """Return the greatest limit, or what was needed for something done where that is more."""
+    records = [record for table in columns.values() for record in table.values()]
+    needed = (kind.measure(record) for record in records if counts(record))
+    return max(kind.least, *(record.limits.get(kind.limit, 0.0) * kind.factor for record in records), *needed)
 
 
 def _cactus(columns: Mapping[str, Column], counts: Counts) -> tuple[str, str]:
@@ -119,28 +136,28 @@ def _cactus(columns: Mapping[str, Column], counts: Counts) -> tuple[str, str]:
     tasks = len({task for table in columns.values() for task in table})
     word = "proved" if counts is proved else "done"
     words = f"How many of {tasks} tasks are {word} within so many seconds of CPU time."
-    return words, cactus(series, _limit(columns, _time_limit), tasks)
+    return words, cactus(series, _limit(columns, counts, KINDS[0]), tasks)
 
 
 def _scatters(columns: Mapping[str, Column], counts: Counts) -> list[tuple[str, str]]:
     first = next(iter(columns))
     pairs = [pair for pair in combinations(columns, 2) if len(columns) <= ALL_PAIRS or first in pair]
     return [
-        (_told(points, pair), scatter(points, _limit(columns, limit), pair, unit))
+        (_told(points, pair), scatter(points, _limit(columns, counts, kind), pair, kind.unit))
         for pair in pairs
-        for unit, measure, limit in (("CPU seconds", seconds, _time_limit), ("MiB", mebibytes, _memory_limit))
-        if (points := _points(columns[pair[0]], columns[pair[1]], counts, measure, unit))
+        for kind in KINDS
+        if (points := _points(columns[pair[0]], columns[pair[1]], counts, kind))
     ]
 
 
-def _points(left: Column, right: Column, counts: Counts, measure: Measure, unit: str) -> list[Point]:
+def _points(left: Column, right: Column, counts: Counts, kind: Kind) -> list[Point]:
     """Return the tasks that either has done of those that both were tried on."""
     points = []
     for task in left:
         if task in right and (counts(left[task]) or counts(right[task])):
             sides = left[task], right[task]
-            x, y = (measure(side) if counts(side) else None for side in sides)
-            said = "; ".join(f"{side.planner}: {side.outcome}, {measure(side):.4g} {unit}" for side in sides)
+            x, y = (kind.measure(side) if counts(side) else None for side in sides)
+            said = "; ".join(f"{side.planner}: {side.outcome}, {kind.measure(side):.4g} {kind.unit}" for side in sides)
             points.append(Point(x, y, f"{task[1]} ({task[0]})\n{said}"))
     return points
 

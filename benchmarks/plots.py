@@ -69,7 +69,7 @@ def cactus(series: Mapping[str, Sequence[float]], limit: float, tasks: int, unit
         *(label(LEFT - 6, up(tick) + 4, tick, "end") for tick in whole_ticks(most)),
         label(LEFT + width / 2, bottom + 36, unit),
         line(across(limit), TOP, across(limit), bottom, "limit"),
-        label(across(limit), TOP - 6, f"limit {limit:g}"),
+        label(across(high), TOP - 6, f"limit {limit:g}", "end"),
     ]
     curves, legend = [], []
     for number, (name, values) in enumerate(sorted(series.items(), key=lambda one: -len(one[1]))):
@@ -104,7 +104,7 @@ def scatter(points: Sequence[Point], limit: float, names: tuple[str, str], unit:
         *(label(LEFT - 6, up(tick) + 4, f"{tick:g}", "end") for tick in up.ticks()),
         *(diagonal(across, up, factor) for factor in (0.1, 1.0, 10.0)),
         line(across(limit), TOP, across(limit), bottom, "limit"),
-        label(across(limit), TOP - 6, f"limit {limit:g}"),
+        label(across(high), TOP - 6, f"limit {limit:g}", "end"),
         line(LEFT, up(limit), LEFT + SIZE, up(limit), "limit"),
         label(LEFT + SIZE / 2, bottom + 36, f"{names[0]}, {unit}"),
         element(

@@ -33,17 +33,30 @@ RATES: Final[dict[str, Rate]] = {
 
 
 def rate_tables(records: Sequence[Record], least_seconds: float) -> list[Table]:
-    """Return the ratios of each planner's rates to the first's, and each rate task by task; none where none is told.
-
-    Only searches of at least `least_seconds` count: in shorter ones preparations are much of the time and the memory.
-    """
-    long = [record for record in records if (record.search_seconds or 0) >= least_seconds]
-    columns = columns_of(long)
-    tables = [_against_first(columns)] if len(columns) > 1 else []
+    """Return the ratios of each planner's rates to the first's, and each rate task by task; none where none is told."""
+    columns = long_searches(records, least_seconds)
+    tables = [rate_ratios(columns)] if len(columns) > 1 else []
     return tables + [table for rate in RATES if (table := _each(rate, columns)).rows]
 
 
-def _against_first(columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
+def long_searches(records: Sequence[Record], least_seconds: float) -> dict[str, dict[TaskId, Record]]:
+    """Return, for each planner that tells of any, the searches of at least `least_seconds`.
+
+    In shorter ones preparations are much of the time and of the memory.
+    """
+    columns = {
+        label: {task: record for task, record in table.items() if (record.search_seconds or 0) >= least_seconds}
+        for label, table in columns_of(records).items()
+    }
+    return {
+        label: table
+        for label, table in columns.items()
+        if any(rate(r) for r in table.values() for rate in RATES.values())
+    }
+
+
+def rate_ratios(columns: Mapping[str, Mapping[TaskId, Record]]) -> Table:
+    """Return the ratios of each planner's rates to those of the first one, on the tasks where both tell."""
     (first, base), *others = columns.items()
     rows = []
     for label, table in others:

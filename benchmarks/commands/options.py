@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -29,23 +30,31 @@ def above_zero(text: str | float) -> float:
     return value
 
 
-def processors(text: str | tuple[int, ...]) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """Numbers of processors; a class of its own because typer takes bare tuples for options with several values."""
+
+    numbers: tuple[int, ...] = ()
+
+
+def processors(text: str) -> Processors:
     """Read numbers of processors that this process may run on, with commas between, `2-5` for all from 2 to 5."""
-    if isinstance(text, tuple):
-        return text
     try:
         known = sorted(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
         known = list(range(os.cpu_count() or 1))
-    names = {str(number): number for number in known}
+    places = {str(number): place for place, number in enumerate(known)}
     found: list[int] = []
     for word in text.split(","):
         first, _, last = word.partition("-")
         for end in (first, last or first):
-            if end not in names:
-                raise typer.BadParameter(f"{end!r} is not a processor here; there are {', '.join(names)}")
-        found += [number for number in known if names[first] <= number <= names[last or first]]
-    return tuple(dict.fromkeys(found))
+            if end not in places:
+                raise typer.BadParameter(f"{end!r} is not a processor here; there are {', '.join(places)}")
+        range_of = known[places[first] : places[last or first] + 1]
+        if not range_of:
+            raise typer.BadParameter(f"{word!r} is empty; write the lower number first")
+        found += range_of
+    return Processors(tuple(dict.fromkeys(found)))
 
 
 SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv or with PDDL files.")]
@@ -68,7 +77,7 @@ MemoryGib = Annotated[
     float, typer.Option("--memory-limit", parser=above_zero, metavar="GiB", help="GiB of memory a task.")
 ]
 Cores = Annotated[
-    tuple[int, ...] | None,
+    Processors | None,
     typer.Option(
         "--core",
         parser=processors,

@@ -162,7 +162,9 @@ def _label(records: list[Record], wanted: str | None, default: int) -> str:
     from planner.errors import DocumentError, did_you_mean  # noqa: PLC0415 - as above
 
     known = planners_in(records)
-    label = wanted or (known[default] if known else "")
+    if not known:
+        raise DocumentError("there are no results", hint="`bench run` makes them")
+    label = wanted or known[default]
     if label not in known:
         raise DocumentError(f"there are no results of '{label}'", hint=did_you_mean(label, known))
     return label

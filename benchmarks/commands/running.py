@@ -51,7 +51,7 @@ def run(
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, _present(planner))
-    settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core or ())
+    settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core.numbers if core else ())
     count = run_all(attempts, out, settings, _tell)
     others = f", the others were in {out} already" if count < len(attempts) else ""
     tell(f"{count} of {len(attempts)} runs carried out{others}")
@@ -79,7 +79,7 @@ def ground(
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
     attempts = attempts_of(tasks, _present([OURS, THEIRS]), rounds)
-    run_all(attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core or ()), _tell)
+    run_all(attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core.numbers if core else ()), _tell)
     give(ground_report(read_records(out)))
 
 

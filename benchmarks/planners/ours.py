@@ -78,7 +78,7 @@ class Ours:
             cost=result["cost"],
             lower_bound=result["lower_bound"],
             translate_seconds=statistics.get("ground_seconds"),
-            search_seconds=statistics.get("search_seconds"),
+            search_seconds=statistics.get("search_cpu_seconds", statistics.get("search_seconds")),
             effort=Effort(*map(statistics.get, COUNTS)),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             detail=result.get("reason") or "",

@@ -161,6 +161,12 @@ def test_a_page() -> None:
     assert {"cpu_seconds 30, memory_gib 4", "2026-01-02", "python 3.11"} <= set(cells)
 
 
+def test_rates_of_searches_stand_in_a_page_where_they_are_told() -> None:
+    told = {"search_seconds": 2.0, "evaluations": 1000}
+    page = report_page([record("x/1", name, Outcome.SOLVED, **told) for name in "ab"], done, {}, "t")
+    assert ("h2", "Search alone") in balanced(page).texts
+
+
 def test_of_many_planners_only_pairs_with_the_first_are_plotted() -> None:
     page = report_page([record("x/1", name, Outcome.SOLVED) for name in "abcde"], done, {}, "t")
     labels = [plot.get("aria-label") or "" for plot in drawings(page)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from typer import BadParameter
 from typer.testing import CliRunner
 
 from benchmarks.cli import app
@@ -191,6 +192,7 @@ def test_the_command_line(suite: Path, tmp_path: Path) -> None:
     pytest.importorskip("up_fast_downward")
     out = tmp_path / "results.jsonl"
     run = ("run", suite, "--planner", "pyperplan-bfs", "--planner", "pyperplan-gbf-hff", "--out", out)
+    run = (*run, "--core", ",".join(map(str, here())))
     bench(*run, "--check", "pyperplan", "--name", "p1*", "--name", "p2*")
     records = read_records(out)
     assert [(record.task, record.planner, record.outcome, dict(record.checks)) for record in records] == [
@@ -248,6 +250,7 @@ def test_a_planner_that_is_not_installed_is_left_out(
             "no task fits --track 'opt' --name",
         ),
         (("table", "SUITE/empty"), "empty: there are no results; "),
+        (("compare", "SUITE/empty"), "there are no results; "),
         (("table", "SUITE/binary"), "binary: the file is no UTF-8 text: "),
     ],
 )
@@ -268,6 +271,8 @@ def test_mistakes_on_the_command_line(arguments: tuple[str, ...], message: str, 
         "--memory-limit=0",
         "--core=99999",
         "--core=x",
+        "--core=0,",
+        "--core=",
         "--sample=-3",
     ],
 )
@@ -284,9 +289,14 @@ def here() -> list[int]:
 
 def test_processors_that_are_there() -> None:
     known = here()
-    assert processors(str(known[0])) == (known[0],)
-    assert processors(f"{known[-1]},{known[0]}-{known[-1]}") == tuple(dict.fromkeys([known[-1], *known]))
-    assert processors(processors(f"{known[0]}")) == (known[0],)
+    assert processors(str(known[0])).numbers == (known[0],)
+    assert processors(f"{known[-1]},{known[0]}-{known[-1]}").numbers == tuple(dict.fromkeys([known[-1], *known]))
+
+
+def test_processors_backwards() -> None:
+    if len(here()) > 1:
+        with pytest.raises(BadParameter, match="is empty; write the lower number first"):
+            processors(f"{here()[-1]}-{here()[0]}")
 
 
 @pytest.mark.parametrize(

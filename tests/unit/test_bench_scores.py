@@ -191,6 +191,21 @@ def test_rates_side_by_side() -> None:
     assert process.rows == [("x/p10", "10,240", "20,480")]
 
 
+def test_the_first_planner_stays_first_whose_searches_are_short() -> None:
+    told = {"search_seconds": 2.0, "evaluations": 1000}
+    records = [
+        record("x/1", "a", O, **{**told, "search_seconds": 0.01}),
+        record("x/1", "b", O, **told),
+        record("x/2", "b", O, **told),
+        record("x/2", "a", O, **{**told, "search_seconds": 1.0}),
+        record("x/2", "silent", O, search_seconds=1.0),
+    ]
+    against, evaluations = rate_tables(records, 0.1)
+    assert against.head[0] == "over that of a"
+    assert against.rows[0] == ("b", "evaluations/s", 1, "0.50", "0.50")
+    assert evaluations.head == ["evaluations/s", "a", "b"]
+
+
 def test_rates_of_what_nobody_tells() -> None:
     assert rate_tables([record("x/1", "a", S)], 0.0) == []
     zero = record("x/1", "a", S, search_seconds=0.0, evaluations=5, stored_states=0, search_bytes=9)
