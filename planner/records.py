@@ -1,14 +1,16 @@
 """Dataclasses with slots, made thirty times as fast as the standard module makes them, and without importing it.
 
 That module imports half of what Python knows about source code and compiles six functions for each class; a planner
-starts with some seventy classes. Here `__init__` alone is compiled, when the first instance is made, and the other
-methods are closures. Import `dataclass`, `field` and `replace` from here as from `dataclasses`, whose own functions
-(`fields`, `asdict`, …) take these classes too.
+starts with some seventy classes. Here `__init__` alone is compiled, when the first instance is made and once for all
+classes with as many fields, and the other methods are closures. Import `dataclass`, `field` and `replace` from here as
+from `dataclasses`, whose own functions (`fields`, `asdict`, …) take these classes too.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
+from types import CodeType, FunctionType
 
 from planner.annotations import TYPE_CHECKING, Any, NoReturn
 
@@ -100,26 +102,38 @@ def _field(stated: Any) -> Any:
 
 
 def _initialiser(cls: type, fields: dict[str, Any], *, frozen: bool) -> Callable[..., None]:
-    values: dict[str, Any] = {}
-    parameters, lines = ["self"], []
-    for name, stated in fields.items():
-        values |= {f"set_{name}": vars(cls)[name].__set__, f"default_{name}": stated.default}
-        value = name
+    """Return `__init__`: what all classes with so many fields have, with the names and defaults of this one."""
+    values: dict[str, Any] = {"missing": ...}
+    names, lines, defaults = {}, [], []
+    for number, (name, stated) in enumerate(fields.items()):
+        generic, value, default = f"field{number}", f"field{number}", stated.default
+        names[generic] = name
+        values[f"set{number}"] = vars(cls)[name].__set__
         if stated.default_factory is not ...:
-            values |= {f"make_{name}": stated.default_factory, "missing": ...}
-            value = f"make_{name}() if {name} is missing else {name}" if stated.init else f"make_{name}()"
-        if stated.init:
-            optional = stated.default is not ... or stated.default_factory is not ...
-            parameters.append(f"{name}=default_{name}" if optional else name)
+            values[f"make{number}"] = stated.default_factory
+            value = f"make{number}() if {generic} is missing else {generic}" if stated.init else f"make{number}()"
+        if stated.init and (default is not ... or stated.default_factory is not ...):
+            defaults.append(default)
         if stated.init or stated.default_factory is not ...:
-            lines.append(f"set_{name}(self, {value})" if frozen else f"self.{name} = {value}")
+            lines.append(f"set{number}(self, {value})" if frozen else f"self.{generic} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
-    text = f"def __init__({', '.join(parameters)}):\n {'; '.join(lines) or 'pass'}"
-    exec(text, values)  # noqa: S102 - our own text, made of field names
-    made: Callable[..., None] = values["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    parameters = [generic for generic, name in names.items() if fields[name].init]
+    code = _code(", ".join(["self", *parameters]), "; ".join(lines) or "pass")
+    named = code.replace(
+        co_varnames=tuple([names.get(name, name) for name in code.co_varnames]),
+        co_names=tuple([names.get(name, name) for name in code.co_names]),
+        co_qualname=f"{cls.__qualname__}.__init__",
+    )
+    return FunctionType(named, values, "__init__", tuple(defaults))
+
+
+@functools.cache
+def _code(parameters: str, body: str) -> CodeType:
+    made: dict[str, Any] = {}
+    exec(f"def __init__({parameters}):\n {body}", made)  # noqa: S102 - our own text, made of numbers
+    code: CodeType = made["__init__"].__code__
+    return code
 
 
 def _standard(cls: type, fields: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from itertools import islice, repeat
 
 from planner.annotations import Final
@@ -119,7 +120,7 @@ class Reachability:
     def __init__(self, database: Database, budget: Budget) -> None:
         self.database = database
         self.budget = budget
-        self._triggers: dict[str, list[tuple[Rule, Join]]] = defaultdict(list)
+        self._triggers: dict[str, list[tuple[Rule, Callable[[], Join]]]] = defaultdict(list)
         self._waiting: dict[str, dict[Row, list[_Counter]]] = defaultdict(lambda: defaultdict(list))
         self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
         self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
@@ -153,14 +154,18 @@ class Reachability:
         if rule.given is None and not rule.variables and all(atom.is_ground for atom in atoms):
             self._prepare_counter(rule, growing)
         elif rule.given is not None:
-            self._triggers[rule.given].append((rule, self._join(rule, Atom(rule.given, rule.given_terms), ())))
+            self._await(rule, Atom(rule.given, rule.given_terms), ())
             for atom in growing:
-                self._triggers[atom.predicate].append((rule, self._join(rule, atom, (atom,))))
+                self._await(rule, atom, (atom,))
         elif growing:
             for atom in growing:
-                self._triggers[atom.predicate].append((rule, self._join(rule, atom, (atom,))))
+                self._await(rule, atom, (atom,))
         else:
             self._fire(rule, self._join(rule, Atom(""), ())([()]))
+
+    def _await(self, rule: Rule, start: Atom, done: tuple[Atom, ...]) -> None:
+        """Join `rule` from the rows of `start` whenever there are new ones; the join is compiled when there are any."""
+        self._triggers[start.predicate].append((rule, cache(partial(self._join, rule, start, done))))
 
     def _prepare_counter(self, rule: Rule, growing: list[Atom]) -> None:
         join = compile_join(
@@ -191,7 +196,7 @@ class Reachability:
     def _spread(self, name: str, new: list[Row]) -> None:
         self.budget.check()
         for rule, join in self._triggers.get(name, ()):
-            self._fire(rule, join(new))
+            self._fire(rule, join()(new))
         waiting = self._waiting.get(name)
         if waiting:
             for row in new:
