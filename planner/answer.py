@@ -8,7 +8,8 @@ from decimal import Context, Decimal
 from typing import Final
 
 from planner.budget import Budget
-from planner.model import Number, Problem
+from planner.model import DomainModel, Number, Problem
+from planner.model.memo import kept_with_domain
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
 from planner.search import Ending, Run
 from planner.task import INFINITY, Task
@@ -114,11 +115,20 @@ class Answer:
         self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
 
 
+@kept_with_domain
+def _refused(domain: DomainModel) -> list[str]:
+    """Return what search does not take in the actions of `domain`."""
+    actions = domain.actions.items()
+    return [
+        *[f"created objects (in {name})" for name, action in actions if action.creates],
+        *[f"uncertain outcomes (of {name})" for name, action in actions if action.outcomes],
+    ]
+
+
 def unsupported(problem: Problem) -> Result | None:
     """Return the refusal of what search does not take yet, or None."""
     constructs = [
-        *(f"created objects (in {name})" for name, action in problem.domain.actions.items() if action.creates),
-        *(f"uncertain outcomes (of {name})" for name, action in problem.domain.actions.items() if action.outcomes),
+        *_refused(problem.domain),
         *(["unknown facts"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from planner.model import OPEN, Atom, DomainModel, Predicate, When
 from planner.model.actions import added, deleted
 from planner.model.atoms import is_variable
+from planner.model.memo import kept_with_domain
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
 from planner.validate.world import World
 
@@ -66,6 +67,12 @@ class Staleness:
                         found[stale] = None
                         queue.append(stale)
         return list(found)
+
+
+@kept_with_domain
+def staleness_of(domain: DomainModel) -> Staleness:
+    """Return what goes stale with what in `domain`."""
+    return Staleness(domain)
 
 
 def bound_by(pattern: Atom, item: Atom) -> Binding | None:

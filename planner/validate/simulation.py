@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.errors import UnsupportedError, did_you_mean
-from planner.model import TRUE, Action, Atom, Formula, Number, Problem
+from planner.model import TRUE, Action, Atom, DomainModel, Formula, Number, Problem
+from planner.model.memo import kept_with_domain
 from planner.plan import Step
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
 from planner.validate.costs import cost_of
-from planner.validate.effects import Changes, Effect, Staleness, changes
+from planner.validate.effects import Changes, Effect, changes, staleness_of
 from planner.validate.reasons import Inspector
 from planner.validate.state import State
 from planner.validate.strata import Axioms
@@ -35,6 +36,12 @@ class Schema:
     effects: tuple[Effect, ...]
 
 
+@kept_with_domain
+def _remembered(domain: DomainModel) -> frozenset[str]:
+    """Return the actions after which others may come."""
+    return frozenset([pattern.predicate for action in domain.actions.values() for pattern in action.after])
+
+
 class Rules:
     """What is the same in all states of a problem: objects, actions and axioms, made ready once.
 
@@ -49,8 +56,8 @@ class Rules:
         self.universe = Universe(problem)
         self.compiler = Compiler(self.universe)
         self.axioms = Axioms(problem, self.universe)
-        self.staleness = Staleness(problem.domain)
-        self.remembered = {pattern.predicate for action in problem.domain.actions.values() for pattern in action.after}
+        self.staleness = staleness_of(problem.domain)
+        self.remembered = _remembered(problem.domain)
         self._schemas: dict[str, Schema] = {}
 
     def schema(self, name: str) -> Schema:
