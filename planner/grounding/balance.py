@@ -55,10 +55,6 @@ class TableChanges:
         if found is not None:
             yield from compress(range(len(found)), found)
 
-    def adds_any(self, predicates: Collection[str]) -> bool:
-        """Whether facts of `predicates` are added."""
-        return any(predicate in predicates for predicate, _ in self.adds)
-
 
 def _held(column: Column, table: ActionTable, atoms: Sequence[Atom]) -> Mask:
     """Return in which rows the condition asks for the fact in `column`."""

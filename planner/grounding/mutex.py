@@ -58,7 +58,10 @@ class MutexFinder:
         for number in facts:
             self._by_predicate[atoms[number].predicate].append(number)
         self._adders: dict[str, list[int]] = defaultdict(list)
-        self._tables = [part for table in task.tables for part in TableChanges.of(table, atoms)]
+        self._tables: dict[str, list[TableChanges]] = defaultdict(list)
+        for part in [part for table in task.tables for part in TableChanges.of(table, atoms)]:
+            for predicate in {predicate for predicate, _ in part.adds}:
+                self._tables[predicate].append(part)
         self._changes = [_changes(action) for action in task.actions]
         for number, changes in enumerate(self._changes):
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
@@ -104,7 +107,7 @@ class MutexFinder:
         numbers: dict[Row, int] = {}
         group_of = {fact: numbers.setdefault(key, len(numbers)) for fact, key in members.items()}
         groups = _Groups(group_of)
-        predicates = {predicate for predicate, _ in parts}
+        predicates = [predicate for predicate, _ in parts]
         for change in self._suspects(predicates, group_of):
             failed = groups.unbalanced([change])
             if failed is not None:
@@ -116,9 +119,9 @@ class MutexFinder:
                 return change, next(key for key, place in numbers.items() if place == group)
         return None
 
-    def _suspects(self, predicates: Collection[str], group_of: dict[int, int]) -> Iterator[_Change]:
+    def _suspects(self, predicates: Sequence[str], group_of: dict[int, int]) -> Iterator[_Change]:
         """Yield the changes of tables that may fail, where that is quickly seen first."""
-        concerned = [changes for changes in self._tables if changes.adds_any(predicates)]
+        concerned = list(dict.fromkeys(itertools.chain.from_iterable(self._tables[name] for name in predicates)))
         for changes in concerned:
             yield _change_of(changes, 0)
         for changes in concerned:

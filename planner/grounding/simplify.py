@@ -154,11 +154,15 @@ def _live_effects(action: RawAction, known: set[Literal], constant: set[Literal]
         needed = [literal for literal in condition if literal not in known]
         merged = found.get(tuple(needed))
         if merged is None:
-            found[tuple(needed)] = RawEffect(needed, sorted(set(effect.adds)), sorted(set(effect.deletes)))
+            found[tuple(needed)] = RawEffect(needed, _sorted(effect.adds), _sorted(effect.deletes))
         else:
             merged.adds = sorted({*merged.adds, *effect.adds})
             merged.deletes = sorted({*merged.deletes, *effect.deletes})
     return list(found.values())
+
+
+def _sorted(facts: list[int]) -> list[int]:
+    return facts if len(facts) < 2 else sorted(set(facts))
 
 
 def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Literal]) -> bool:
@@ -175,9 +179,8 @@ def _trim(effect: RawEffect, adds: set[int], deletes: set[int], constant: set[Li
 def _condition(literals: Iterable[Literal], constant: set[Literal]) -> list[Literal] | None:
     """Return the literals in order, each once, without constants; None where they cannot all hold."""
     found = set(literals) - constant
-    if any(~literal in found or ~literal in constant for literal in found):
-        return None
-    return sorted(found)
+    opposites = {~literal for literal in found}
+    return None if not opposites.isdisjoint(constant) or not opposites.isdisjoint(found) else sorted(found)
 
 
 def _simplified(rule: RawRule, constant: set[Literal]) -> RawRule | None:
