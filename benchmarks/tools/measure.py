@@ -23,7 +23,7 @@ class Measured:
 
     `outcome` is "optimal" (claimed, and as certified), "solved", "wrong: …", or what stopped the planner. `total` is
     what an agent waits for that has declared its tools: `compile` (from these declarations to a ground task) and
-    `search`. `declare` is what declaring took before that.
+    `search`. `cpu` is the CPU time of the same; `declare` is what declaring took before that.
     """
 
     profile: str
@@ -35,6 +35,7 @@ class Measured:
     optimum: int
     cost: float | None = None
     total: float = 0.0
+    cpu: float | None = None
     declare: float | None = None
     compile: float | None = None
     search: float | None = None
@@ -63,10 +64,12 @@ def _measure(library: Library, time_limit: float) -> Measured:
     began = time.perf_counter()
     domain = declare(library, tools)
     declared = time.perf_counter()
+    used = time.process_time()
     problem = problem_of(library, domain)
     stated = time.perf_counter()
     result = solve(problem, mode="optimal", time_limit=time_limit)
     ended = time.perf_counter()
+    used = time.process_time() - used
     compiled = stated + result.statistics.ground_seconds
     return Measured(
         profile=library.profile,
@@ -78,6 +81,7 @@ def _measure(library: Library, time_limit: float) -> Measured:
         optimum=library.optimum,
         cost=None if result.cost is None else float(result.cost),
         total=1000 * (ended - declared),
+        cpu=1000 * used,
         declare=1000 * (declared - began),
         compile=1000 * (compiled - declared),
         search=1000 * (ended - compiled),

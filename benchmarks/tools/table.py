@@ -9,7 +9,7 @@ from benchmarks.tables import markdown
 from benchmarks.tools.measure import Measured
 
 PARTS = ("declare", "compile", "search")
-HEAD = ("profile", "tools", "planner", "optimal", *PARTS, "total", "with declaring", "not as certified")
+HEAD = ("profile", "tools", "planner", "optimal", *PARTS, "total", "CPU", "with declaring", "not as certified")
 
 
 def tools_table(measured: Sequence[Measured]) -> str:
@@ -33,7 +33,8 @@ def _row(profile: str, size: int, planner: str, members: Sequence[Measured]) -> 
     total = mark + _median([one.total for one in members])
     whole = _median([None if one.declare is None else one.declare + one.total for one in members])
     shown = mark + whole if whole else ""
-    return (profile, f"{size:,}", planner, f"{proved}/{len(members)}", *parts, total, shown, str(wrong or ""))
+    cpu = _median([one.cpu for one in members])
+    return (profile, f"{size:,}", planner, f"{proved}/{len(members)}", *parts, total, cpu, shown, str(wrong or ""))
 
 
 def _median(values: Sequence[float | None]) -> str:

@@ -176,11 +176,11 @@ def test_answers_are_judged_against_the_certificate() -> None:
 
 
 def test_the_table_gives_medians_and_marks_what_was_given_up() -> None:
-    row = Measured("groups", 1000, 0, 0, "forethought", "optimal", 7, 7, 12.0, 1.0, 2.25, 9.0, 3)
+    row = Measured("groups", 1000, 0, 0, "forethought", "optimal", 7, 7, 12.0, 11.5, 1.0, 2.25, 9.0, 3)
     slow = replace(row, profile="dense", outcome="time", total=20_000.0, search=19_997.0)
     lines = tools_table([row, replace(row, seed=1, total=14.0), replace(row, seed=2, total=2000.0), slow]).splitlines()
-    assert lines[2] == "| groups | 1,000 | forethought | 3/3 | 1.00 | 2.25 | 9.00 | 14.0 | 15.0 |  |"
-    assert lines[3] == "| dense | 1,000 | forethought | 0/1 | 1.00 | 2.25 | 19,997 | > 20,000 | > 20,001 |  |"
+    assert lines[2] == "| groups | 1,000 | forethought | 3/3 | 1.00 | 2.25 | 9.00 | 14.0 | 11.5 | 15.0 |  |"
+    assert lines[3] == "| dense | 1,000 | forethought | 0/1 | 1.00 | 2.25 | 19,997 | > 20,000 | 11.5 | > 20,001 |  |"
 
 
 def test_the_command_measures_and_writes_json_lines(tmp_path: Path) -> None:
