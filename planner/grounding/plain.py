@@ -13,7 +13,7 @@ from planner.grounding.instantiate import RawAction
 from planner.grounding.joins import Row
 from planner.grounding.literals import Literal
 from planner.grounding.simplify import RawTask
-from planner.model import And, Atom, Formula, Not, Problem
+from planner.model import Action, And, Atom, Formula, Metric, Not, Number, Problem
 
 
 def plain_task(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
@@ -31,12 +31,19 @@ def plain_task(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
         if condition is None or effect is None:
             return None
         adds, deletes = [fact for fact in effect if fact >= 0], [~literal for literal in effect if literal < 0]
-        actions.append(RawAction(action, (), cost_picker(action, problem)(()), condition, adds, deletes))
+        actions.append(RawAction(action, (), _cost(action, problem), condition, adds, deletes))
     goal = facts.literals(problem.goal.hard)
     if goal is None:
         return None
     initial = facts.known(problem.initial)
     return RawTask(initial, goal, _reached(actions, initial), []), facts.atoms
+
+
+def _cost(action: Action, problem: Problem) -> Number:
+    cost = action.cost
+    if len(cost) == 1 and type(cost[0]) is int and problem.metric is Metric.COST:
+        return cost[0]
+    return cost_picker(action, problem)(())
 
 
 class _Facts:
