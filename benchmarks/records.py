@@ -7,8 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from math import inf
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 from benchmarks.planners import COVERED, PROVED, Outcome
 from planner.errors import DocumentError, Location
@@ -18,6 +21,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+NO_NUMBERS: Final = (inf, -inf)
+"""What JSON as Python reads it may hold, and no measurement is."""
 Key = tuple[str, str, str, str, str, int]
 TaskId = tuple[str, str]
 """A suite, and the name of a task in it."""
@@ -89,8 +94,11 @@ class Record:
     @classmethod
     def from_line(cls, line: str) -> Record:
         """Read what `to_line` wrote; unknown fields of newer versions are ignored."""
-        known = {item.name for item in fields(cls)}
-        values: dict[str, Any] = {name: value for name, value in json.loads(line).items() if name in known}
+        kinds = _kinds()
+        values: dict[str, Any] = {name: value for name, value in json.loads(line).items() if name in kinds}
+        for name, value in values.items():
+            if type(value) not in kinds[name] or value in NO_NUMBERS or value != value:  # noqa: PLR0124 - that is NaN
+                raise ValueError(f"{name} is {value!r}")
         return cls(**{**values, "outcome": Outcome(values["outcome"]), "features": tuple(values.get("features", ()))})
 
 
@@ -106,6 +114,16 @@ def done(record: Record) -> bool:
 def proved(record: Record) -> bool:
     """Return whether there is a proof."""
     return record.proved
+
+
+@cache
+def _kinds() -> dict[str, tuple[type, ...]]:
+    """Return what JSON may hold for each field."""
+    kinds = {"str": (str,), "int": (int,), "float": (int, float), "None": (NoneType,), "Outcome": (str,)}
+    return {
+        item.name: tuple(kind for word in str(item.type).split(" | ") for kind in kinds.get(word, (dict, list)))
+        for item in fields(Record)
+    }
 
 
 def read_records(path: Path) -> list[Record]:
@@ -129,9 +147,19 @@ def read_records(path: Path) -> list[Record]:
     return records
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what keeps `path` from being written into a `DocumentError`."""
+    try:
+        yield
+    except OSError as error:
+        raise DocumentError(f"it cannot be written: {error.strerror}", Location(str(path))) from None
+
+
 def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Write all `records` to `path` in one go."""
-    path.write_text("".join(record.to_line() for record in records), encoding="utf-8")
+    """Write all `records` to `path` in one go; raises `DocumentError` where that cannot be."""
+    with writing(path):
+        path.write_text("".join(record.to_line() for record in records), encoding="utf-8")
 
 
 def append_record(path: Path, record: Record) -> None:
@@ -144,12 +172,15 @@ def append_record(path: Path, record: Record) -> None:
 
 @contextmanager
 def reserved(path: Path) -> Iterator[None]:
-    """Keep other runs away from `path`, which is made with its folder; raises `DocumentError` where one is at it.
+    """Keep other runs away from `path`, which is made with its folder.
 
-    Nothing is kept away on systems without `flock`.
+    Raises `DocumentError` where another run is at it, or it cannot be written. Nothing is kept away on systems without
+    `flock`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        opened = path.open("a", encoding="utf-8")
+    with opened as file:
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

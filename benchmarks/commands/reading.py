@@ -59,14 +59,12 @@ def html(
 ) -> None:
     """Write tables, cactus and scatter plots of results as one HTML page that needs nothing else."""
     from benchmarks.page import report_page  # noqa: PLC0415 - each command loads only what it runs
-    from planner.errors import DocumentError, Location  # noqa: PLC0415 - as above
+    from benchmarks.records import writing  # noqa: PLC0415 - as above
 
     records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
     page = report_page(records, _counts(proved=proved), _costs(best_known), title)
-    try:
+    with writing(out):
         out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DocumentError(f"the page cannot be written: {error.strerror}", Location(str(out))) from None
     tell(f"{len(records)} results shown in {out}")
 
 

@@ -223,5 +223,5 @@ def test_the_command_writes_a_page(tmp_path: Path) -> None:
 def test_a_page_that_cannot_be_written(tmp_path: Path) -> None:
     results = tmp_path / "r.jsonl"
     write_records(results, RECORDS)
-    with pytest.raises(DocumentError, match="the page cannot be written: Is a directory"):
+    with pytest.raises(DocumentError, match="it cannot be written: Is a directory"):
         CliRunner().invoke(app, ["html", str(results), "--out", str(tmp_path)], catch_exceptions=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.planners import Outcome
-from benchmarks.records import Record, append_record, read_records, resume, write_records
+from benchmarks.records import Record, append_record, read_records, reserved, resume, write_records
 from planner.errors import DocumentError
 
 RECORD = Record(
@@ -62,6 +62,36 @@ def test_any_other_line_that_is_no_record_is_an_error(line: str, path: Path) -> 
     path.write_text(f"{RECORD.to_line()}{line}\n{RECORD.to_line()}")
     with pytest.raises(DocumentError, match=r"results\.jsonl:2: this line is no benchmark record"):
         read_records(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cpu_seconds", '"quick"'),
+        ("cpu_seconds", "NaN"),
+        ("cost", "Infinity"),
+        ("cost", "true"),
+        ("task", "3"),
+        ("limits", "3"),
+        ("evaluations", "1.5"),
+        ("peak_mib", "null"),
+    ],
+)
+def test_values_of_other_kinds_are_errors(name: str, value: str, path: Path) -> None:
+    resume(path)
+    path.write_text(RECORD.to_line().replace("{", f'{{"{name}": {value}, ', 1))
+    assert read_records(path) == [RECORD]  # of two values the last one counts
+    path.write_text(RECORD.to_line().replace("}\n", f', "{name}": {value}}}\n'))
+    with pytest.raises(DocumentError, match=rf"this line is no benchmark record \({name} is "):
+        read_records(path)
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="it cannot be written: Is a directory"):
+        write_records(tmp_path, [RECORD])
+    (tmp_path / "file").touch()
+    with pytest.raises(DocumentError, match="it cannot be written: "), reserved(tmp_path / "file" / "results.jsonl"):
+        pass
 
 
 def test_fields_of_newer_versions_are_ignored(path: Path) -> None:
