@@ -222,8 +222,8 @@ def test_others_are_measured_on_tool_libraries_and_judged(peers: Path, stop: str
     (measured,) = measure_others(library, [planner_of("kairos=kairos:warm=1")], 5.0)
     assert (measured.outcome, measured.planner, measured.cost) == (outcome, "kairos", library.optimum)
     assert measured.search == pytest.approx(1.0)
-    assert measured.ground is not None
-    assert measured.total == pytest.approx(measured.ground + measured.search)
+    assert measured.compile is not None
+    assert measured.total == pytest.approx(measured.compile + measured.search)
 
 
 @pytest.mark.parametrize("plan", ["", "(nonsense)\n"])
