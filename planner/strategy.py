@@ -68,7 +68,8 @@ class Workplace:
         """Run the search called `name` with a heuristic, its own by default, in either tier.
 
         With a number of `states` it gives up when it has generated about so many in plain Python, or, as they take less
-        memory there, four times as many in machine code. With `landmarks`, machine code counts them too.
+        memory there, four times as many in machine code. With `landmarks`, machine code counts them too. A heuristic
+        that is not safe for the task may have given up states: then nothing is exhausted.
         """
         heuristic = _heuristic_for(name, heuristic)
         self.run.by = (name, heuristic)
@@ -86,19 +87,15 @@ class Workplace:
             search = compiled_search(self.task, name, heuristic, costs, self.check, states=most, landmarks=landmarks)
             return search(self.run)
 
-        if self.task.has_axioms or (name, heuristic) not in COMPILED:
-            return (yield from reference())
-        return (yield from tiered(reference, compiled))
+        kind = HEURISTICS[heuristic or "blind"]
+        ending = yield from tiered(reference, compiled) if (name, heuristic) in COMPILED else reference()
+        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
 
     def _reference(self, name: str, heuristic: str) -> Steps:
-        """Search in plain Python.
-
-        A heuristic that is not safe for the task may have given up states: then nothing is exhausted.
-        """
+        """Search in plain Python."""
         algorithm, kind = SEARCHES[name], HEURISTICS[heuristic or "blind"]
         estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
-        ending = yield from algorithm.search(self.space, estimate, self.run)
-        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+        return (yield from algorithm.search(self.space, estimate, self.run))
 
     def safe(self, kind: Kind) -> bool:
         """Return whether what a heuristic calls a dead end is one."""

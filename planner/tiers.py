@@ -2,7 +2,7 @@
 
 What is solved within a few milliseconds never waits for machine code to be loaded. Where there is none yet, a search
 that lasts has it made by a process of its own, and goes on in plain Python until it is there. What machine code cannot
-do (tasks with axioms, cost ranges that are too wide, a computer without numba) stays in plain Python.
+do (cost ranges that are too wide, a computer without numba) stays in plain Python.
 """
 
 from __future__ import annotations

@@ -6,5 +6,5 @@
     arrays     making and lengthening them     astar      A* as the strategies know it
     searches   which searches there are
 
-`planner.kernels` has the inner loops. Tasks with axioms stay with the reference tier.
+`planner.kernels` has the inner loops.
 """

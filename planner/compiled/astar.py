@@ -10,7 +10,7 @@ from planner.compiled.library import Call
 from planner.compiled.packing import packing
 from planner.compiled.registry import first_registry, with_table
 from planner.compiled.relaxed import exploration, packed_relaxation
-from planner.compiled.space import packed_space
+from planner.compiled.space import first_state, packed_space
 from planner.heuristics.relaxed import relax
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
@@ -37,7 +37,7 @@ class Memory:
 
 
 class CompiledAstar:
-    """A* on `task`, which has no axioms, with the heuristic of this name, by the kernels `entries`.
+    """A* on `task` with the heuristic of this name, by the kernels `entries`.
 
     It gives up when it would have more than so many `states`.
     """
@@ -70,7 +70,7 @@ class CompiledAstar:
         self._number[n.FREE] = NOTHING
         self._number[n.PENDING] = -1
         self._number[n.MAX_COST] = max((action.cost for action in task.actions), default=0)
-        self._memory = self._first_memory(packed.pack(task.initial), room)
+        self._memory = self._first_memory(first_state(task, packed, self._space), room)
 
     def _first_memory(self, initial: list[int], room: int) -> Memory:
         states = self._actions + room

@@ -10,7 +10,7 @@ from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
 from planner.compiled.registry import first_registry, with_table
 from planner.compiled.relaxed import exploration, packed_relaxation
-from planner.compiled.space import conditions, packed_space
+from planner.compiled.space import conditions, first_state, packed_space
 from planner.heuristics.landmarks import FactLandmarks, fact_landmarks
 from planner.heuristics.relaxed import relax
 from planner.kernels import numbers as n
@@ -30,7 +30,7 @@ MOST_COST: Final = 1 << 40
 
 
 class CompiledLazy:
-    """Lazy search on `task`, which has no axioms, with the relaxation at these `costs`, by the kernels `entries`."""
+    """Lazy search on `task` with the relaxation at these `costs`, by the kernels `entries`."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class CompiledLazy:
         self._entries, self._work, self._first_room = entries, work, room
         self._packed = packing(task)
         self._actions = len(task.actions)
-        self._initial = self._packed.pack(task.initial)
         self._space = packed_space(task, self._packed)
+        self._initial = first_state(task, self._packed, self._space)
         relaxed = relax(task, costs)
         self._relaxed = packed_relaxation(relaxed, self._actions)
         self._exploration = exploration(relaxed, self._actions, self._packed)

@@ -1,7 +1,8 @@
 """Where each fact of a task is in a packed state.
 
 A variable is a mutex group: its values are its facts and, unless one of them holds in every reachable state, "none of
-them". Variables are packed into words of 63 bits, the widest first.
+them". Derived facts have a variable each, after the others. Variables are packed into words of 63 bits, the widest
+first.
 """
 
 from __future__ import annotations
@@ -41,11 +42,12 @@ class Packing:
 def packing(task: Task) -> Packing:
     """Return how the states of `task` are packed."""
     variable_of = [0] * len(task.facts)
-    for variable, facts in enumerate(task.variables):
+    variables = [*task.variables, *((fact,) for fact in sorted(task.derived))]
+    for variable, facts in enumerate(variables):
         for fact in facts:
             variable_of[fact] = variable
-    vague = _vague(task, variable_of)
-    values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(task.variables)]
+    vague = _vague(task, variables, variable_of)
+    values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
     sites = _sites([max(1, (len(each) - 1).bit_length()) for each in values])
     places = [(0, 0, 0)] * len(task.facts)
     for (word, shift, width), facts in zip(sites, values, strict=True):
@@ -66,9 +68,9 @@ def packing(task: Task) -> Packing:
     return Packing(max((word for word, _, _ in sites), default=0) + 1, coding, places, variable_of)
 
 
-def _vague(task: Task, variable_of: list[int]) -> set[int]:
+def _vague(task: Task, variables: list[tuple[int, ...]], variable_of: list[int]) -> set[int]:
     """Return the variables none of whose facts may hold: at first, or after an action that only deletes."""
-    vague = set(range(len(task.variables))) - {variable_of[fact] for fact in task.initial}
+    vague = set(range(len(variables))) - {variable_of[fact] for fact in task.initial}
     for action in task.actions:
         for adds, deletes in _parts(action):
             if deletes:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from planner.compiled.arrays import flat, index, words
+from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
-from planner.kernels.data import NOTHING, Actions, Changes, Conditions, Space, Tree
+from planner.kernels.axioms import close
+from planner.kernels.data import NOTHING, Actions, Axioms, Changes, Conditions, Space, Tree
 from planner.search.successors import decision_nodes
 from planner.task import GroundAction, Task
 
@@ -27,7 +28,7 @@ class _Effects:
 
 
 def packed_space(task: Task, packing: Packing) -> Space:
-    """Return the state space of `task`, which has no axioms."""
+    """Return the state space of `task`."""
     effects = _Effects()
     before, middle, own = [], [], []
     for action in task.actions:
@@ -47,7 +48,16 @@ def packed_space(task: Task, packing: Packing) -> Space:
         _changes(effects.changes),
         conditions([_test(task.goal, packing)]),
         _tree(task, packing),
+        _axioms(task, packing),
     )
+
+
+def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
+    """Return the words of the initial state, with what is derived in it."""
+    state = words(packing.pack(task.initial))
+    if task.derived:
+        close(space.axioms, space.coding, state, 0)
+    return list(state)
 
 
 def _add_deletes(action: GroundAction, packing: Packing, effects: _Effects) -> Test:
@@ -114,6 +124,33 @@ def _changes(tests: Sequence[Test]) -> Changes:
         index(word for test in tests for word, _, _ in test),
         words(~mask for test in tests for _, mask, _ in test),
         words(bits for test in tests for _, _, bits in test),
+    )
+
+
+def _axioms(task: Task, packing: Packing) -> Axioms:
+    rules = [rule for layer in task.axioms for rule in layer.rules]
+    needed: list[list[int]] = [[] for _ in task.facts]
+    for number, rule in enumerate(rules):
+        for fact in set(rule.body):
+            needed[fact].append(number)
+    keep = [-1] * packing.words if rules or task.derived else []
+    for fact in task.derived:
+        keep[packing.places[fact][0]] &= ~packing.places[fact][1]
+    pairs = [pair for layer in task.axioms for pair in layer.negated]
+    starts, _ = flat([[0] * len(layer.negated) for layer in task.axioms])
+    return Axioms(
+        index([len(task.derived)]),
+        words(keep),
+        index(rule.head for rule in rules),
+        words(len(set(rule.body)) for rule in rules),
+        *flat(needed),
+        starts,
+        index(negated for negated, _ in pairs),
+        index(derived for _, derived in pairs),
+        index(word for word, _, _ in packing.places),
+        words(bits for _, _, bits in packing.places),
+        zeros(len(rules)),
+        empty_index(len(task.facts) + 1),
     )
 
 

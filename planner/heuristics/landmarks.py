@@ -58,29 +58,35 @@ def fact_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> FactLandma
 def _propagated(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
     """Return the landmarks of each fact as bits; of facts that cannot be reached, -1: all."""
     marks = [-1] * relaxed.size
+    missing = [len(facts) for facts in relaxed.preconditions]
+    waiting = deque[int]()
+    queued = bytearray(len(missing))
+
+    def wake(fact: int, *, first: bool) -> None:
+        """Queue the operators that need `fact`, when all that they need was reached."""
+        for operator in relaxed.needed_by[fact]:
+            missing[operator] -= first
+            if not missing[operator] and not queued[operator]:
+                queued[operator] = 1
+                waiting.append(operator)
+
     for fact in (*task.initial, relaxed.start):
         marks[fact] = 1 << fact
-    waiting = deque(range(len(relaxed.preconditions)))
-    queued = bytearray(b"\1") * len(relaxed.preconditions)
+        wake(fact, first=True)
     while waiting:
         operator = waiting.popleft()
         queued[operator] = 0
-        if not operator & 1023:
+        if not operator & 255:
             check()
         needed = 0
         for fact in relaxed.preconditions[operator]:
             needed |= marks[fact]
-        if needed < 0:
-            continue
         for effect in relaxed.effects[operator]:
             known = marks[effect]
             shared = known & (needed | 1 << effect)
             if shared != known:
                 marks[effect] = shared
-                for other in relaxed.needed_by[effect]:
-                    if not queued[other]:
-                        queued[other] = 1
-                        waiting.append(other)
+                wake(effect, first=known < 0)
     return marks
 
 

@@ -81,6 +81,29 @@ class Tree(NamedTuple):
     child: Index
 
 
+class Axioms(NamedTuple):
+    """Rules by which facts are derived: rule r derives `head[r]` from `size[r]` facts; `needed` by fact says by which.
+
+    `keep` clears the derived facts of a state word by word; it is empty where nothing is derived. Their variables are
+    the last `many[0]` ones, and fact f is `bit[f]` of word `word[f]`. After layer i, those `negated[j]` of its list
+    hold whose `derived[j]` does not. `missing` and `queue` are room for a number for each rule and fact.
+    """
+
+    many: Index
+    keep: Words
+    head: Index
+    size: Words
+    needed_start: Index
+    needed: Index
+    layer_start: Index
+    negated: Index
+    derived: Index
+    word: Index
+    bit: Words
+    missing: Words
+    queue: Index
+
+
 class Space(NamedTuple):
     """The state space: how states are packed, what actions do, what the goal is (conjunction 0 of `goal`).
 
@@ -94,6 +117,7 @@ class Space(NamedTuple):
     conditional: Changes
     goal: Conditions
     tree: Tree
+    axioms: Axioms
 
 
 class Registry(NamedTuple):

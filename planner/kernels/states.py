@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.kernels.axioms import close
 from planner.kernels.data import Changes, Conditions, Space
 from planner.kernels.kernel import Words, kernel
 
@@ -27,7 +28,8 @@ def change(changes: Changes, number: int, state: Words, base: int) -> None:
 def apply(space: Space, action: int, state: Words, source: int, target: int, words: int) -> None:
     """Write the state after `action` in the one at `state[source]` to `state[target]`.
 
-    Conditions are read from the source; what deletes comes first and what adds comes last: adding wins.
+    Conditions are read from the source; what deletes comes first and what adds comes last: adding wins. Then what the
+    axioms say is derived.
     """
     for word in range(words):
         state[target + word] = state[source + word]
@@ -40,3 +42,5 @@ def apply(space: Space, action: int, state: Words, source: int, target: int, wor
     for effect in range(middle, last):
         if holds(conditions, effect, state, source):
             change(conditional, effect, state, target)
+    if len(space.axioms.keep):
+        close(space.axioms, space.coding, state, target)
