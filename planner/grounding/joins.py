@@ -127,7 +127,7 @@ def compile_join(
     """
     builder = _Builder(filters)
     builder.start(start)
-    for source in _ordered(builder.names.keys(), list(sources)):
+    for source in ordered(builder.names.keys(), list(sources)):
         builder.extend(source)
     text = builder.finish(output)
     values = [tick, *builder.values]
@@ -141,7 +141,7 @@ def _code(text: str, arity: int) -> CodeType:
     return compile(f"lambda rows, values: (lambda {names}: {text})(*values)", "<join>", "eval")
 
 
-def _ordered(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
+def ordered(bound: Iterable[Term], sources: list[Source]) -> Iterator[Source]:
     """Yield the sources in a greedy order: next the one that is expected to give the fewest rows per binding."""
     known = set(bound)
     users: dict[Term, list[int]] = defaultdict(list)

@@ -14,6 +14,7 @@ from itertools import islice, repeat
 
 from planner.annotations import Final
 from planner.budget import Budget
+from planner.grounding.interpreted import make_join
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, projector
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
 from planner.normalise import Conjunction
@@ -75,6 +76,8 @@ class Database:
 
 
 TICKS_PER_CHECK: Final = 4096
+RULES_TO_SHARE: Final = 40
+"""So many rules resemble each other: joins are compiled at once, as they share what is compiled."""
 BATCH: Final = 10_000
 """How many rows are found before the budget is looked at."""
 
@@ -124,12 +127,15 @@ class Reachability:
         self._waiting: dict[str, dict[Row, list[_Counter]]] = defaultdict(lambda: defaultdict(list))
         self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
         self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
+        self._make_join = make_join
         self._tick = _ticks(budget).__next__
 
     def run(self, rules: Sequence[Rule]) -> None:
         """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
         for name in self.database.growing:
             self._pending[name].append(self.database.initial.get(name, {}))
+        if len(rules) > RULES_TO_SHARE:
+            self._make_join = compile_join
         for rule in rules:
             self.budget.check()
             self._emitters[id(rule)] = [(name, projector(terms, rule.names)) for name, terms in rule.emits]
@@ -168,7 +174,7 @@ class Reachability:
         self._triggers[start.predicate].append((rule, cache(partial(self._join, rule, start, done))))
 
     def _prepare_counter(self, rule: Rule, growing: list[Atom]) -> None:
-        join = compile_join(
+        join = self._make_join(
             (),
             self.database.sources(set(rule.condition.atoms) - set(growing)),
             self.database.filters(rule.condition),
@@ -191,7 +197,7 @@ class Reachability:
             sources.append(Source(Atom(rule.given, rule.given_terms), database.relation(rule.given), growing=True))
         bound = {term for source in sources for term in source.atom.args} | set(start.args)
         sources += database.type_sources(rule.variables, bound)
-        return compile_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
+        return self._make_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
 
     def _spread(self, name: str, new: list[Row]) -> None:
         self.budget.check()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.annotations import Final
-from planner.grounding.joins import Filters, Join, Row, compile_join, never_tick
+from planner.grounding.interpreted import make_join
+from planner.grounding.joins import Filters, Join, Row, never_tick
 from planner.grounding.literals import FactTable, Literal, RawRule
 from planner.grounding.reachability import Database
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable, is_variable
@@ -147,7 +148,7 @@ class Residuals:
         sources = self._database.sources(usable)
         bound = {term for source in sources for term in source.atom.args}
         sources += self._database.type_sources(variables, bound)
-        return compile_join(list(binding), sources, Filters(), terms, never_tick), terms
+        return make_join(list(binding), sources, Filters(), terms, never_tick), terms
 
 
 def _truth(value: bool) -> Conjuncts:  # noqa: FBT001 - it is the value itself

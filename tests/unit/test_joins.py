@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from planner.grounding.interpreted import interpret, make_join, run
 from planner.grounding.joins import Filters, Relation, Source, compile_join, never_tick, projector
 from planner.model import Atom, Equals, is_variable
 
@@ -75,8 +76,19 @@ def test_a_join_finds_what_trying_everything_finds(seed):
         ),
     )
     output = [*bound, "a"]
-    join = compile_join(start, sources, tests, output, never_tick)
-    assert sorted(join(rows)) == sorted(naive_join(start, rows, sources, tests, output))
+    expected = sorted(naive_join(start, rows, sources, tests, output))
+    assert sorted(compile_join(start, sources, tests, output, never_tick)(rows)) == expected
+    assert sorted(run(interpret(start, sources, tests, output, never_tick), rows)) == expected
+
+
+@pytest.mark.parametrize("calls", [1, 3, 300])
+@pytest.mark.parametrize("size", [1, 7, 40, 1000])
+def test_a_join_that_is_compiled_on_the_way_loses_nothing(size, calls):
+    rows = [(str(number % 50),) for number in range(size)]
+    source = Source(Atom("next", ("?x", "?y")), Relation([(str(n), str(n + 1)) for n in range(50)]))
+    join = make_join(["?x"], [source], Filters(), ["?y", "k"], never_tick)
+    for _ in range(calls):
+        assert list(join(rows)) == [(str(int(x) + 1), "k") for (x,) in rows]
 
 
 def test_indexes_grow_with_their_relation():
@@ -91,6 +103,8 @@ def test_a_join_may_have_more_levels_than_python_has_blocks():
     sources = [Source(Atom("next", (f"?v{i}", f"?v{i + 1}")), chain) for i in range(60)]
     join = compile_join(["?v0"], sources, Filters(), ["?v60"], never_tick)
     assert list(join([("a",)])) == [("a",)]
+    steps = interpret(["?v0"], sources, Filters(), ["?v60"], never_tick)
+    assert list(run(steps * 200, [("a",)])) == [("a",)]
 
 
 @pytest.mark.parametrize(
