@@ -16,7 +16,7 @@ Rate = Callable[[Record], float | None]
 
 
 def _a_second(count: int | None, record: Record) -> float | None:
-    return count / record.search_seconds if count and record.search_seconds else None
+    return count / record.effort_seconds if count and record.effort_seconds else None
 
 
 def _for_each_state(amount: float | None, record: Record) -> float | None:
@@ -45,7 +45,7 @@ def long_searches(records: Sequence[Record], least_seconds: float) -> dict[str, 
     In shorter ones preparations are much of the time and of the memory.
     """
     columns = {
-        label: {task: record for task, record in table.items() if (record.search_seconds or 0) >= least_seconds}
+        label: {task: record for task, record in table.items() if (record.effort_seconds or 0) >= least_seconds}
         for label, table in columns_of(records).items()
     }
     return {

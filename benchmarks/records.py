@@ -35,7 +35,8 @@ class Record:
     `checks` maps each validator that saw the plan to its verdict (see `benchmarks.validators`); `cost` is theirs where
     one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
     `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions` and `stored_states` are those
-    of the search, `search_bytes` the memory that it took, where the planner tells. `round` counts repetitions.
+    of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that they took, where the
+    planner tells. `round` counts repetitions.
     """
 
     suite: str
@@ -55,6 +56,7 @@ class Record:
     expansions: int | None = None
     stored_states: int | None = None
     search_bytes: int | None = None
+    effort_seconds: float | None = None
     peak_mib: float = 0.0
     checks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)

@@ -53,20 +53,23 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a search took, where it tells: states evaluated, expanded and stored, and the memory for all of it."""
+    """What a search took by itself, where it tells: states evaluated, expanded and stored, memory, seconds.
+
+    The seconds are without reading and preparing heuristics, where the planner tells them apart.
+    """
 
     evaluations: int | None = None
     expansions: int | None = None
     stored_states: int | None = None
     search_bytes: int | None = None
+    effort_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them.
 
-    `search_seconds` are those of the search alone, without reading, grounding and preparing heuristics where the
-    planner tells them apart.
+    `search_seconds` are those of all that follows grounding.
     """
 
     outcome: Outcome

@@ -98,7 +98,7 @@ class Downward:
             cost=cost,
             lower_bound=(cost if outcome is Outcome.OPTIMAL else lower_bound(run.stdout)) if proves else None,
             translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
-            search_seconds=search_seconds(run.stdout),
+            search_seconds=last_number(r"Total time: ([\d.]+)s", run.stdout),
             effort=effort(run.stdout),
             detail=failed(run).detail if outcome is Outcome.ERROR else "",
         )
@@ -127,12 +127,6 @@ def last_plan(folder: Path) -> str | None:
     return next((text for text in reversed(texts) if stated_cost(text) is not None), None)
 
 
-def search_seconds(log: str) -> float | None:
-    """Return the seconds of the search alone, or else those of the whole process after the translator."""
-    alone = last_number(r"Search time: ([\d.]+)s", log)
-    return last_number(r"Total time: ([\d.]+)s", log) if alone is None else alone
-
-
 def effort(log: str) -> Effort:
     """Return what the searches took; of the memory, what came on top of that at their beginning."""
     before = re.search(r", (\d+) KB\] (?:Conducting|Starting search)", log)
@@ -141,6 +135,7 @@ def effort(log: str) -> Effort:
         evaluations=last_count(r"Evaluated (\d+) state", log),
         expansions=last_count(r"Expanded (\d+) state", log),
         stored_states=last_count(r"Number of registered states: (\d+)", log),
+        effort_seconds=last_number(r"Search time: ([\d.]+)s", log),
         search_bytes=None if before is None or peak is None else 1024 * (peak - int(before[1])),
     )
 

@@ -16,6 +16,7 @@ SCRIPT: Final = Path(__file__).with_name("guest.py")
 OPTIONS: Final = {"kairos": {"first", "warm"}, "jupyddl": {"search", "heuristic", "warm"}}
 SPARE_SECONDS: Final = 0.5
 """How long before the time limit kairos ends by itself; or a twentieth of the limit."""
+COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "search_seconds")
 OUTCOMES: Final = {
     "optimal": Outcome.OPTIMAL,
     "solved": Outcome.SOLVED,
@@ -79,6 +80,6 @@ class Guest:
             lower_bound=cost if outcome is Outcome.OPTIMAL else None,
             translate_seconds=told.get("read_seconds"),
             search_seconds=told.get("search_seconds"),
-            effort=Effort(*map(told.get, Effort.__slots__)),
+            effort=Effort(*map(told.get, COUNTS)),
             detail=told.get("detail") or "",
         )

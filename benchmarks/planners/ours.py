@@ -25,7 +25,7 @@ STATUSES: Final = {
     "UNSUPPORTED": Outcome.UNSUPPORTED,
 }
 COUNTS: Final = ("evaluated", "expanded", "stored", "search_bytes")
-"""The names of our statistics for what `Effort` holds."""
+"""The names of our statistics for what `Effort` counts."""
 OPTIONS: Final = ("mode", "search", "heuristic", "engine")
 STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
 """What an unknown result was stopped by; the only one who cancels is the harness, when time is up."""
@@ -78,11 +78,17 @@ class Ours:
             cost=result["cost"],
             lower_bound=result["lower_bound"],
             translate_seconds=statistics.get("ground_seconds"),
-            search_seconds=statistics.get("search_cpu_seconds", statistics.get("search_seconds")),
-            effort=Effort(*map(statistics.get, COUNTS)),
+            search_seconds=statistics.get("search_seconds"),
+            effort=effort(statistics),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             detail=result.get("reason") or "",
         )
+
+
+def effort(statistics: Mapping[str, Any]) -> Effort:
+    """Return what our statistics say of the search; its CPU time where it is told, else its time by the clock."""
+    seconds = "search_cpu_seconds" if "search_cpu_seconds" in statistics else "search_seconds"
+    return Effort(*map(statistics.get, (*COUNTS, seconds)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def test_a_page() -> None:
 
 
 def test_rates_of_searches_stand_in_a_page_where_they_are_told() -> None:
-    told = {"search_seconds": 2.0, "evaluations": 1000}
+    told = {"effort_seconds": 2.0, "evaluations": 1000}
     page = report_page([record("x/1", name, Outcome.SOLVED, **told) for name in "ab"], done, {}, "t")
     assert ("h2", "Search alone") in balanced(page).texts
 

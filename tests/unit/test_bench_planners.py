@@ -142,8 +142,8 @@ Peak memory: 10512 KB
 
 def test_what_the_search_took(tmp_path: Path) -> None:
     answer = Downward("fd", "astar(lmcut())").read(ended(11, COUNTS), tmp_path, NO_FEATURES)
-    assert answer.search_seconds == 0.4
-    assert answer.effort == Effort(evaluations=151, expansions=101, stored_states=150, search_bytes=102400)
+    assert answer.search_seconds == 0.5
+    assert answer.effort == Effort(151, 101, stored_states=150, search_bytes=102400, effort_seconds=0.4)
     cut = Downward("fd", "astar(lmcut())").read(ended(23, LOG), tmp_path, NO_FEATURES)
     assert cut.effort == Effort()
 
@@ -249,9 +249,11 @@ def test_ours_with_a_plan(status: str, outcome: Outcome, tmp_path: Path) -> None
     answer = Ours("o").read(run, tmp_path, NO_FEATURES)
     assert (answer.outcome, answer.plan, answer.cost, answer.lower_bound) == (outcome, PLAN, 5, 3)
     assert answer.translate_seconds == 0.5
-    counted = printed(status, "exhausted", plan={"steps": []}, statistics={"evaluated": 7, "expanded": 5, "facts": 3})
+    counted = printed(
+        status, "exhausted", plan={"steps": []}, statistics={"evaluated": 7, "search_seconds": 2.5, "facts": 3}
+    )
     answer = Ours("o").read(ended(0, counted), tmp_path, NO_FEATURES)
-    assert (answer.effort, answer.sizes) == (Effort(evaluations=7, expansions=5), {"facts": 3})
+    assert (answer.effort, answer.sizes) == (Effort(evaluations=7, effort_seconds=2.5), {"facts": 3})
 
 
 def test_how_ours_is_called() -> None:

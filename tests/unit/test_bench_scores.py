@@ -170,11 +170,11 @@ def test_every_feature_of_a_task_can_be_left_out() -> None:
 
 
 def test_rates_side_by_side() -> None:
-    told = {"search_seconds": 2.0, "evaluations": 1000, "expansions": 400, "stored_states": 1024}
+    told = {"effort_seconds": 2.0, "evaluations": 1000, "expansions": 400, "stored_states": 1024}
     records = [
         record("x/p10", "a", O, peak_mib=10.0, search_bytes=1 << 20, **told),
-        record("x/p10", "b", O, peak_mib=20.0, **{**told, "search_seconds": 1.0}),
-        record("x/p2", "a", O, peak_mib=10.0, **{**told, "search_seconds": 0.05}),
+        record("x/p10", "b", O, peak_mib=20.0, **{**told, "effort_seconds": 1.0}),
+        record("x/p2", "a", O, peak_mib=10.0, **{**told, "effort_seconds": 0.05}),
         record("x/p2", "b", O, **{**told, "evaluations": None}),
         record("x/p3", "b", T),
     ]
@@ -192,13 +192,13 @@ def test_rates_side_by_side() -> None:
 
 
 def test_the_first_planner_stays_first_whose_searches_are_short() -> None:
-    told = {"search_seconds": 2.0, "evaluations": 1000}
+    told = {"effort_seconds": 2.0, "evaluations": 1000}
     records = [
-        record("x/1", "a", O, **{**told, "search_seconds": 0.01}),
+        record("x/1", "a", O, **{**told, "effort_seconds": 0.01}),
         record("x/1", "b", O, **told),
         record("x/2", "b", O, **told),
-        record("x/2", "a", O, **{**told, "search_seconds": 1.0}),
-        record("x/2", "silent", O, search_seconds=1.0),
+        record("x/2", "a", O, **{**told, "effort_seconds": 1.0}),
+        record("x/2", "silent", O, effort_seconds=1.0),
     ]
     against, evaluations = rate_tables(records, 0.1)
     assert against.head[0] == "over that of a"
@@ -208,7 +208,7 @@ def test_the_first_planner_stays_first_whose_searches_are_short() -> None:
 
 def test_rates_of_what_nobody_tells() -> None:
     assert rate_tables([record("x/1", "a", S)], 0.0) == []
-    zero = record("x/1", "a", S, search_seconds=0.0, evaluations=5, stored_states=0, search_bytes=9)
+    zero = record("x/1", "a", S, effort_seconds=0.0, evaluations=5, stored_states=0, search_bytes=9)
     assert rate_tables([zero], 0.0) == []
 
 
