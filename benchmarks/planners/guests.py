@@ -16,7 +16,7 @@ SCRIPT: Final = Path(__file__).with_name("guest.py")
 OPTIONS: Final = {"kairos": {"first", "warm"}, "jupyddl": {"search", "heuristic", "warm"}}
 SPARE_SECONDS: Final = 0.5
 """How long before the time limit kairos ends by itself; or a twentieth of the limit."""
-COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "search_seconds")
+COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "effort_seconds")
 OUTCOMES: Final = {
     "optimal": Outcome.OPTIMAL,
     "solved": Outcome.SOLVED,

@@ -24,7 +24,12 @@ STATUSES: Final = {
     "UNSOLVABLE": Outcome.UNSOLVABLE,
     "UNSUPPORTED": Outcome.UNSUPPORTED,
 }
-COUNTS: Final = ("evaluated", "expanded", "stored", "search_bytes")
+COUNTS: Final = {
+    "evaluations": "evaluated",
+    "expansions": "expanded",
+    "stored_states": "stored",
+    "search_bytes": "search_bytes",
+}
 """The names of our statistics for what `Effort` counts."""
 OPTIONS: Final = ("mode", "search", "heuristic", "engine")
 STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
@@ -79,16 +84,22 @@ class Ours:
             lower_bound=result["lower_bound"],
             translate_seconds=statistics.get("ground_seconds"),
             search_seconds=statistics.get("search_seconds"),
-            effort=effort(statistics),
+            effort=effort(statistics, run),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
             detail=result.get("reason") or "",
         )
 
 
-def effort(statistics: Mapping[str, Any]) -> Effort:
-    """Return what our statistics say of the search; its CPU time where it is told, else its time by the clock."""
-    seconds = "search_cpu_seconds" if "search_cpu_seconds" in statistics else "search_seconds"
-    return Effort(*map(statistics.get, (*COUNTS, seconds)))
+def effort(statistics: Mapping[str, Any], run: Run) -> Effort:
+    """Return what our statistics say of the search.
+
+    Where its time is told by the clock only, its CPU time is estimated from the share that the whole process had.
+    """
+    seconds = statistics.get("search_cpu_seconds")
+    if seconds is None and run.wall_seconds > 0 and "search_seconds" in statistics:
+        seconds = statistics["search_seconds"] * run.cpu_seconds / run.wall_seconds
+    counts = {name: statistics.get(ours) for name, ours in COUNTS.items()}
+    return Effort(**counts, effort_seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)

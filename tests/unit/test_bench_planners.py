@@ -252,8 +252,10 @@ def test_ours_with_a_plan(status: str, outcome: Outcome, tmp_path: Path) -> None
     counted = printed(
         status, "exhausted", plan={"steps": []}, statistics={"evaluated": 7, "search_seconds": 2.5, "facts": 3}
     )
-    answer = Ours("o").read(ended(0, counted), tmp_path, NO_FEATURES)
-    assert (answer.effort, answer.sizes) == (Effort(evaluations=7, effort_seconds=2.5), {"facts": 3})
+    answer = Ours("o").read(ended(0, counted, wall_seconds=2.0), tmp_path, NO_FEATURES)
+    assert (answer.effort, answer.sizes) == (Effort(evaluations=7, effort_seconds=1.25), {"facts": 3})
+    exact = counted.replace('"search_seconds": 2.5', '"search_seconds": 2.5, "search_cpu_seconds": 0.5')
+    assert Ours("o").read(ended(0, exact), tmp_path, NO_FEATURES).effort.effort_seconds == 0.5
 
 
 def test_how_ours_is_called() -> None:
