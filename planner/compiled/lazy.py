@@ -19,11 +19,13 @@ from planner.kernels.data import INFINITE, NOTHING
 from planner.kernels.lazy import Reached
 from planner.kernels.milestones import BITS, Milestones
 from planner.kernels.relaxed_plan import Achievers, Reachable, relaxed_plan
+from planner.kernels.types import Types, first_slot
 from planner.search.run import Ending, Run, Steps
 from planner.task import Task
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
+FIRST_TYPES: Final = 256
 BUCKETS: Final = 1 << 13
 VALUES: Final = 1 << 12
 MOST_COST: Final = 1 << 40
@@ -118,6 +120,7 @@ class CompiledLazy:
             self._registry,
             self._reached,
             self._batches,
+            self._types,
             self._relaxed,
             self._exploration,
             self._achievers,
@@ -138,12 +141,23 @@ class CompiledLazy:
         number[n.BEST] = number[n.BEST + 1] = INFINITE
         self._registry = first_registry(self._initial, states + 2, self._entries)
         self._reached = Reached(
-            empty_index(states + 2), empty_index(states + 2), zeros(states + 2), zeros((states + 2) * self._marks)
+            empty_index(states + 2),
+            empty_index(states + 2),
+            index([0] * (states + 2)),
+            zeros(states + 2),
+            zeros((states + 2) * self._marks),
         )
         self._entries["accept_first"](self._milestones, self._reached.accepted, self._registry.state)
         buckets = empty_index(BUCKETS * QUEUES)
-        batches = empty_index(states + QUEUES)
+        batches = empty_index(states + QUEUES + 1)
         self._batches = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], empty_index(edges))
+        self._types = Types(
+            empty_index(2 * FIRST_TYPES),
+            zeros(FIRST_TYPES),
+            empty_index(FIRST_TYPES),
+            empty_index(FIRST_TYPES),
+            empty_index(FIRST_TYPES),
+        )
         self._achievers.wanted[:] = zeros(len(self._achievers.wanted))
         self._achievers.planned[:] = zeros(self._actions)
 
@@ -165,13 +179,14 @@ class CompiledLazy:
             self._reached = Reached(
                 parent,
                 lengthened(reached.action, length),
+                lengthened(reached.depth, length),
                 lengthened(reached.cost, length),
                 lengthened(reached.accepted, length * self._marks),
             )
             self._registry = self._registry._replace(state=lengthened(self._registry.state, length * width))
         self._registry = with_table(self._registry, number[n.STATES], states, width, self._entries)
         batches = self._batches
-        needed = number[n.BATCHES] + QUEUES
+        needed = number[n.BATCHES] + QUEUES + 1
         if needed > len(batches.state):
             batches = batches._replace(
                 state=lengthened(batches.state, needed),
@@ -182,6 +197,27 @@ class CompiledLazy:
         if number[n.EDGES] + len(self._found) > len(batches.edge):
             batches = batches._replace(edge=lengthened(batches.edge, number[n.EDGES] + len(self._found)))
         self._batches = batches
+        if number[n.TYPES] >= len(self._types.key):
+            self._types = with_more_types(self._types)
+
+
+def with_more_types(types: Types) -> Types:
+    """Return `types` with room for twice as many."""
+    length = 2 * len(types.key)
+    longer = Types(
+        empty_index(2 * length),
+        lengthened(types.key, length),
+        lengthened(types.first, length),
+        lengthened(types.last, length),
+        lengthened(types.active, length),
+    )
+    mask = 2 * length - 1
+    for kind, key in enumerate(types.key):
+        slot = first_slot(key, mask)
+        while longer.table[slot] != NOTHING:
+            slot = (slot + 1) & mask
+        longer.table[slot] = kind
+    return longer
 
 
 def packed_milestones(marks: FactLandmarks, packed: Packing) -> Milestones:

@@ -51,25 +51,25 @@ def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int,
 
 
 @kernel
-def next_batch(batches: Batches, number: Words) -> int:
-    """Return the first batch of the queue whose turn it is, or -1 if nothing waits. It is not taken out."""
-    best, found = 0, -1
+def next_queue(batches: Batches, number: Words) -> int:
+    """Return the queue whose turn it is, of those that are not empty, or -1."""
+    best = -1
     for queue in range(QUEUES):
         bucket = number[LOWEST + queue]
         while bucket < len(batches.first) and batches.first[bucket] == NOTHING:
             bucket += QUEUES
         number[LOWEST + queue] = bucket
-        if bucket < len(batches.first) and (found < 0 or number[TURNS + queue] < number[TURNS + best]):
-            best, found = queue, batches.first[bucket] + 0
-    if found >= 0:
-        number[TURNS + best] += 1
-        _advance(batches, number[LOWEST + best], found)
-    return found
+        if bucket < len(batches.first) and (best < 0 or number[TURNS + queue] < number[TURNS + best]):
+            best = queue
+    return best
 
 
 @kernel
-def _advance(batches: Batches, bucket: int, batch: int) -> None:
-    """Let the next edge of `batch` be used up; with the last one, the batch leaves its bucket."""
+def next_batch(batches: Batches, number: Words, queue: int) -> int:
+    """Return the first batch of a queue that is not empty; its next edge is used up."""
+    bucket = number[LOWEST + queue]
+    batch = batches.first[bucket] + 0
     batches.at[batch] += 1
     if batches.at[batch] == batches.end[batch]:
         batches.first[bucket] = batches.next[batch]
+    return batch

@@ -2,19 +2,21 @@
 
 A state is estimated when it is expanded; until then it waits as an edge under its parent's estimates. There are two of
 these, each with a queue of all edges and one of those by actions of the relaxed plan, which get many turns more when an
-estimate sinks below all before. The key of an edge is `weight` · estimate, plus the cost so far if `reopen`:
-then states that are reached more cheaply are opened again, and what is not cheaper than the limit is cut off.
+estimate sinks below all before; a last open list draws types of states. The key of an edge is `weight` · estimate, plus
+the cost so far if `reopen`: then states that are reached more cheaply are opened again, and what is not cheaper than
+the limit is cut off.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.kernels.batches import QUEUES, Batches, next_batch, put_batch
+from planner.kernels.batches import QUEUES, Batches, next_batch, next_queue, put_batch
 from planner.kernels.data import INFINITE, Exploration, Registry, Relaxed, Space
 from planner.kernels.kernel import Index, Words, entry, kernel
 from planner.kernels.milestones import Milestones, accept, count
 from planner.kernels.numbers import (
+    ACTIVE,
     BATCHES,
     BEST,
     EDGES,
@@ -32,22 +34,25 @@ from planner.kernels.numbers import (
     PENDING,
     STATES,
     TURNS,
+    TYPES,
     WORK,
 )
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed_plan import Achievers, Reachable, relaxed_plan
 from planner.kernels.states import apply, holds
 from planner.kernels.successors import applicable
+from planner.kernels.types import Types, next_typed, put_typed
 
 BOOST: Final = 1000
 """Turns that preferred actions get when the best estimate improves."""
 
 
 class Reached(NamedTuple):
-    """How each state was reached, at which cost, and which milestones were accepted on the way (as bits in words)."""
+    """How each state was reached: by how many steps, at which cost, and which milestones were accepted (as bits)."""
 
     parent: Index
     action: Index
+    depth: Index
     cost: Words
     accepted: Words
 
@@ -63,6 +68,7 @@ def lazy(
     registry: Registry,
     reached: Reached,
     batches: Batches,
+    types: Types,
     relaxed: Relaxed,
     room: Exploration,
     achievers: Achievers,
@@ -79,12 +85,12 @@ def lazy(
     words = len(room.state)
     number[WORK] = 0
     while number[WORK] < work:
-        if not _has_room(number, registry, reached, batches, len(found)):
+        if not _has_room(number, registry, reached, batches, types, len(found)):
             return FULL
         state = number[PENDING] + 0
         number[PENDING] = -1
         if state < 0:
-            batch = next_batch(batches, number)
+            batch = _next(batches, types, number)
             if batch < 0:
                 return EXHAUSTED
             _follow(reopen, number, space, registry, reached, batches, milestones, batch)
@@ -99,18 +105,32 @@ def lazy(
             number[WORK] += 2 * len(relaxed.cost) + 20
             if steps != INFINITE:
                 many = applicable(space.tree, registry.state, state * words, found, stack)
-                _open(weight, reopen, number, reached, batches, achievers, state, steps, found, many)
+                _open(weight, reopen, number, reached, batches, types, achievers, state, steps, found, many)
     return PAUSED
 
 
 @kernel
-def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batches, most: int) -> bool:
+def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batches, types: Types, most: int) -> bool:
     return (
         number[STATES] + 1 < len(reached.parent)
         and 2 * (number[STATES] + 1) <= len(registry.table)
-        and number[BATCHES] + QUEUES <= len(batches.state)
+        and number[BATCHES] + QUEUES < len(batches.state)
+        and number[TYPES] < len(types.key)
         and number[EDGES] + most <= len(batches.edge)
     )
+
+
+@kernel
+def _next(batches: Batches, types: Types, number: Words) -> int:
+    """Return the batch whose turn it is, the next edge of which is used up; -1 where nothing waits."""
+    queue = next_queue(batches, number)
+    if number[ACTIVE] and (queue < 0 or number[TURNS + QUEUES] < number[TURNS + queue]):
+        number[TURNS + QUEUES] += 1
+        return next_typed(types, batches, number)
+    if queue < 0:
+        return -1
+    number[TURNS + queue] += 1
+    return next_batch(batches, number, queue)
 
 
 @kernel
@@ -140,6 +160,7 @@ def _follow(
         number[GENERATED] += 1
     reached.parent[child] = parent
     reached.action[child] = action
+    reached.depth[child] = reached.depth[parent] + 1
     reached.cost[child] = cost
     many = len(reached.accepted) // len(reached.parent)
     accept(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, int(known))
@@ -177,6 +198,7 @@ def _open(
     number: Words,
     reached: Reached,
     batches: Batches,
+    types: Types,
     achievers: Achievers,
     state: int,
     steps: int,
@@ -207,6 +229,8 @@ def _open(
         key = (before + weight * left) // number[GRAIN]
         put_batch(batches, number, 2, key, state, start, end)
         put_batch(batches, number, 3, key, state, start, preferred)
+    if not reopen:
+        put_typed(types, batches, number, steps << 32 | reached.depth[state], state, start, end)
 
 
 @kernel

@@ -44,12 +44,18 @@ GRAIN: Final = 22
 LOWEST: Final = 23
 """Four numbers: the lowest bucket of each queue that may have entries."""
 TURNS: Final = 27
-"""Four numbers: the turns that each queue has had, less its boosts."""
-BEST: Final = 31
+"""Five numbers: the turns that each queue and the types have had, less their boosts."""
+BEST: Final = 32
 """Two numbers: the least estimates so far."""
-LEFT: Final = 33
+LEFT: Final = 34
 """Milestones that are left, as estimated last; `INFINITE` where there are none at all."""
-HOW_MANY: Final = 34
+TYPES: Final = 35
+"""Types of states that there are."""
+ACTIVE: Final = 36
+"""Types that have batches."""
+RANDOM: Final = 37
+"""The last random number."""
+HOW_MANY: Final = 38
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
