@@ -38,10 +38,10 @@ def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | 
     repeated while it drops actions and so makes more facts constant.
     """
     constant = _constants(task, len(atoms))
-    before = task.size
+    before, changed = task.size, None
     task.tables = [part for table in task.tables for part in tidied(table, atoms)]
     while True:
-        task.actions = list(_simplified_actions(task.actions, constant, budget))
+        task.actions = list(_simplified_actions(task.actions, constant, changed, budget))
         _simplify_tables(task, constant, budget)
         task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplified(old, constant))]))
         if task.size == before:
@@ -50,6 +50,8 @@ def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | 
         known, constant = constant, _constants(task, len(atoms))
         if constant == known:
             break
+        changed = constant - known
+        changed |= {~literal for literal in changed}
     task.rules = [rule for rule in task.rules if rule.head not in constant]
     for literal in task.goal:
         if ~literal in constant:
@@ -58,11 +60,25 @@ def simplify(task: RawTask, atoms: Sequence[Atom], budget: Budget) -> Literal | 
     return None
 
 
-def _simplified_actions(actions: list[RawAction], constant: set[Literal], budget: Budget) -> Iterator[RawAction]:
+def _simplified_actions(
+    actions: list[RawAction], constant: set[Literal], changed: set[Literal] | None, budget: Budget
+) -> Iterator[RawAction]:
+    """Yield what is left of `actions`; those without `changed` literals, where these are given, are simple already."""
     impossible = {~literal for literal in constant}
     for batch in batches(actions):
         budget.check()
-        yield from [action for action in batch if _simplify_action(action, constant, impossible)]
+        yield from [
+            action
+            for action in batch
+            if (changed is not None and not _has_any(action, changed)) or _simplify_action(action, constant, impossible)
+        ]
+
+
+def _has_any(action: RawAction, literals: set[Literal]) -> bool:
+    return not all(
+        literals.isdisjoint(part.condition) and literals.isdisjoint(part.adds) and literals.isdisjoint(part.deletes)
+        for part in parts_of((action,))
+    )
 
 
 def _simplify_tables(task: RawTask, constant: set[Literal], budget: Budget) -> None:
