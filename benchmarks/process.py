@@ -102,7 +102,17 @@ def run_limited(
     }
     launcher = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(spec)]
     variables = {**os.environ, **THREADS, **PYTHON, **(environment or {})}
-    with subprocess.Popen([*launcher, *command], env=variables) as process:  # noqa: S603 - the commands are our own
+    _launch([*launcher, *command], {**os.environ, **SINGLE_THREADED, **(environment or {})})
+    told = folder / "usage.json"
+    if not told.exists():
+        raise ForethoughtError(f"the process of {command[0]} was stopped from outside")
+    usage: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+    return Run(**usage, stdout=_tail(folder / "stdout"), stderr=_tail(folder / "stderr"), limits=limits)
+
+
+def _launch(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Run the launcher until it ends, or until this thread is interrupted."""
+    with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - the commands are our own
         _launchers.add(process)
         try:
             process.wait()
@@ -111,11 +121,6 @@ def run_limited(
             raise
         finally:
             _launchers.discard(process)
-    told = folder / "usage.json"
-    if not told.exists():
-        raise ForethoughtError(f"the process of {command[0]} was stopped from outside")
-    usage: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
-    return Run(**usage, stdout=_tail(folder / "stdout"), stderr=_tail(folder / "stderr"), limits=limits)
 
 
 def stop_all() -> None:
