@@ -101,8 +101,7 @@ def run_limited(
         "folder": str(folder),
     }
     launcher = [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(spec)]
-    variables = {**os.environ, **THREADS, **PYTHON, **(environment or {})}
-    _launch([*launcher, *command], {**os.environ, **SINGLE_THREADED, **(environment or {})})
+    _launch([*launcher, *command], {**os.environ, **THREADS, **PYTHON, **(environment or {})})
     told = folder / "usage.json"
     if not told.exists():
         raise ForethoughtError(f"the process of {command[0]} was stopped from outside")
