@@ -25,7 +25,7 @@ def relevant_part(problem: Problem) -> Problem:
     """Return `problem` without the actions that no plan needs; all else is kept.
 
     What a cheapest plan costs stays as it is, as does whether there is one, and every plan of the result is one of
-    `problem`.
+    `problem`. Mistakes that only grounding finds, such as costs without a value, are found in what is kept.
     """
     domain = problem.domain
     backward = _Backward(domain)
