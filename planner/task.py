@@ -74,7 +74,8 @@ class Task:
     """A ground problem.
 
     `facts[f]` is the literal that fact f stands for. `variables` partitions the facts that are not derived: at most
-    one fact of each variable holds in any reachable state. `initial` holds no derived fact. `unreachable_goal`
+    one fact of each variable holds in any reachable state. `mutexes` are all groups of facts of which this is known;
+    they may overlap. `initial` holds no derived fact. `unreachable_goal`
     is a part of the goal that no relaxed plan reaches: then the task is proved unsolvable, and the rest may be empty.
     `resolution` divides integer costs into the problem's units (cost 250 at resolution 100 means 2.5).
     """
@@ -88,6 +89,7 @@ class Task:
     resolution: int = 1
     unreachable_goal: Formula | None = None
     derived: frozenset[int] = field(default=frozenset())
+    mutexes: tuple[tuple[int, ...], ...] = ()
 
     @property
     def has_conditional_effects(self) -> bool:

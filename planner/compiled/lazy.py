@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from itertools import count
 from typing import Final
 
 from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
@@ -10,8 +12,8 @@ from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
 from planner.compiled.registry import first_registry, with_table
 from planner.compiled.relaxed import exploration, packed_relaxation
-from planner.compiled.space import conditions, first_state, packed_space
-from planner.heuristics.landmarks import FactLandmarks, fact_landmarks
+from planner.compiled.space import first_state, packed_space
+from planner.heuristics.landmarks import NONE, Landmarks, landmarks
 from planner.heuristics.relaxed import relax
 from planner.kernels import numbers as n
 from planner.kernels.batches import QUEUES, Batches
@@ -40,7 +42,7 @@ class CompiledLazy:
         costs: list[int],
         entries: dict[str, Call],
         *,
-        landmarks: bool = True,
+        milestones: bool = True,
         check: Callable[[], None] = lambda: None,
         work: int = WORK,
         room: int = 1024,
@@ -57,7 +59,7 @@ class CompiledLazy:
         self._achievers = Achievers(empty_index(facts), zeros(facts), zeros(self._actions), empty_index(facts))
         entries_needed = sum(map(len, relaxed.effects)) + 1
         self._reachable = Reachable(empty_index(VALUES), empty_index(entries_needed), empty_index(entries_needed))
-        marks = fact_landmarks(task, relaxed, check) if landmarks else FactLandmarks([], [], [], [])
+        marks = landmarks(task, relaxed, check) if milestones else NONE
         self._milestones = packed_milestones(marks, self._packed)
         self._marks = (len(marks.facts) + BITS - 1) // BITS
         self._found = empty_index(self._actions + 1)
@@ -66,6 +68,20 @@ class CompiledLazy:
     def greedy(self, run: Run) -> Steps:
         """Search for any plan, and stop at the first."""
         return (yield from self._search(run, weight=1, reopen=False))
+
+    def restarting(self, run: Run, unit: int) -> Steps:
+        """Search for any plan, again and again in another order, each time for some multiple of `unit` evaluations."""
+        for seed in count(1):
+            steps = self._search(run, weight=1, reopen=False, seed=seed, most=unit * luby(seed))
+            if (ending := (yield from steps)) is not Ending.INCOMPLETE:
+                break
+        return ending
+
+    def twin(self) -> CompiledLazy:
+        """Return another one for the same task, which can search at the same time."""
+        other = copy(self)
+        other._achievers = Achievers(*(each[:] for each in self._achievers))  # noqa: SLF001 - it is one of us
+        return other
 
     def weighted(self, run: Run, weight: int) -> Steps:
         """Search for a plan that is cheaper than the best one, by cost so far plus `weight` times the estimate."""
@@ -82,14 +98,16 @@ class CompiledLazy:
             words(state),
             0,
             plan,
+            0,
         )
 
     def planned(self, action: int) -> int:
         """Return the number of the last relaxed plan that `action` was in."""
         return self._achievers.planned[action]
 
-    def _search(self, run: Run, *, weight: int, reopen: bool) -> Steps:
+    def _search(self, run: Run, *, weight: int, reopen: bool, seed: int = 0, most: int | None = None) -> Steps:
         self._begin()
+        self._number[n.SEED] = self._number[n.RANDOM] = seed
         number, counted = self._number, (0, 0, 0)
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
@@ -108,6 +126,8 @@ class CompiledLazy:
                 return Ending.EXHAUSTED
             if outcome == n.FULL:
                 self._grow()
+            if most is not None and counts[0] >= most:
+                return Ending.INCOMPLETE
             yield
 
     def _call(self, weight: int, *, reopen: bool) -> int:
@@ -201,6 +221,15 @@ class CompiledLazy:
             self._types = with_more_types(self._types)
 
 
+def luby(number: int) -> int:
+    """Return element `number`, from 1 on, of 1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 … (Luby, Sinclair and Zuckerman, 1993)."""
+    power = number.bit_length()
+    while number != (1 << power) - 1:
+        number -= (1 << (power - 1)) - 1
+        power = number.bit_length()
+    return 1 << (power - 1)
+
+
 def with_more_types(types: Types) -> Types:
     """Return `types` with room for twice as many."""
     length = 2 * len(types.key)
@@ -220,10 +249,14 @@ def with_more_types(types: Types) -> Types:
     return longer
 
 
-def packed_milestones(marks: FactLandmarks, packed: Packing) -> Milestones:
+def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
     """Return landmarks as arrays."""
+    places = [packed.places[fact] for facts in marks.facts for fact in facts]
     return Milestones(
-        conditions([[packed.places[fact]] for fact in marks.facts]),
+        flat(marks.facts)[0],
+        index(word for word, _, _ in places),
+        words(mask for _, mask, _ in places),
+        words(bits for _, _, bits in places),
         *flat(marks.before),
         *flat(marks.needed_for),
         index(map(int, marks.goals)),

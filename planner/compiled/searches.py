@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from planner.compiled import library
 from planner.compiled.astar import CompiledAstar
@@ -10,6 +11,9 @@ from planner.compiled.lazy import CompiledLazy
 from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import WEIGHTS
 from planner.task import Task
+
+UNIT: Final = 2_000
+"""Evaluations before greedy search is begun again in another order, beside the first."""
 
 
 def compiled_search(
@@ -29,8 +33,25 @@ def compiled_search(
     entries = library.loaded() or library.ENTRIES
     if search in {"astar", "uniform"}:
         return CompiledAstar(task, heuristic or "blind", entries, states=states).steps
-    lazy = CompiledLazy(task, costs, entries, landmarks=landmarks, check=check)
-    return lazy.greedy if search == "greedy" else lambda run: _improving(lazy, run)
+    lazy = CompiledLazy(task, costs, entries, milestones=landmarks, check=check)
+    if search == "weighted":
+        return lambda run: _improving(lazy, run)
+    return (lambda run: _varied(lazy, run)) if landmarks else lazy.greedy
+
+
+def _varied(lazy: CompiledLazy, run: Run) -> Steps:
+    """Search greedily, and after a while by turns also in other orders: how long it takes is much a matter of luck."""
+    first, before = lazy.greedy(run), run.evaluated
+    waiting: Steps = lazy.twin().restarting(run, UNIT)
+    current = first
+    while True:
+        try:
+            next(current)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        yield
+        if current is not first or run.evaluated - before > UNIT:
+            current, waiting = waiting, current
 
 
 def _improving(lazy: CompiledLazy, run: Run) -> Steps:

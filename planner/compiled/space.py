@@ -44,9 +44,9 @@ def packed_space(task: Task, packing: Packing) -> Space:
         packing.coding,
         Actions(words(action.cost for action in task.actions), index(before), index(middle)),
         _changes(own),
-        conditions(effects.conditions),
+        _conditions(effects.conditions),
         _changes(effects.changes),
-        conditions([_test(task.goal, packing)]),
+        _conditions([_test(task.goal, packing)]),
         _tree(task, packing),
         _axioms(task, packing),
     )
@@ -106,8 +106,7 @@ def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
     return [(word, mask, bits) for word, (mask, bits) in merged.items()]
 
 
-def conditions(tests: Sequence[Test]) -> Conditions:
-    """Return conjunctions of tests as arrays."""
+def _conditions(tests: Sequence[Test]) -> Conditions:
     starts, _ = flat([[0] * len(test) for test in tests])
     return Conditions(
         starts,

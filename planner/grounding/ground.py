@@ -123,6 +123,7 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     return Task(
         facts=tuple([names[fact] for fact in ordered]),
         variables=tuple([numbers(group) for group in variables]),
+        mutexes=tuple([numbers(fact for fact in group if fact in numbers.literals) for group in groups]),
         initial=numbers(fact for fact in initial if fact in numbers.literals),
         goal=numbers(task.goal),
         actions=finisher.actions(budget),

@@ -1,58 +1,73 @@
-"""Fact landmarks: facts that hold at some time in every plan, and orders among them.
+"""Landmarks: facts that hold at some time in every plan, or few facts one of which does, and orders among them.
 
-The landmarks are those of the delete relaxation, all of them (Keyder, Richter and Helmert, 2010): those of a fact are
-the fact itself and what the landmarks of all its achievers have in common. Orders are natural (one is a landmark of the
-other), greedy-necessary (it must hold right before the other holds first), and reasonable (it would have to be given up
-for the other: Hoffmann, Porteous and Sebastia, 2004; Richter and Westphal, 2010).
+Single facts are those of the delete relaxation, all of them (Keyder, Richter and Helmert, 2010): the landmarks of a
+fact are the fact itself and what the landmarks of all its achievers have in common. Disjunctions are preconditions of
+the same predicate, one of which everything needs that can make a landmark true for the first time (Richter and
+Westphal, 2010). The orders are in `planner.heuristics.landmark_orders`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import defaultdict, deque
 from dataclasses import dataclass
+from typing import Final
 
 from planner.heuristics.kind import Check
+from planner.heuristics.landmark_orders import reasonable_orders
 from planner.heuristics.relaxed import RelaxedTask
+from planner.model import Atom
 from planner.task import Task, bits, facts_of
+
+MOST_FACTS: Final = 4
+"""A disjunction has no more facts than this."""
 
 
 @dataclass(frozen=True, slots=True)
-class FactLandmarks:
-    """The landmarks of a task: numbers of facts, in an order in which they may become true.
+class Landmarks:
+    """The landmarks of a task: each a fact, or a few facts one of which holds at some time.
 
     `before[i]` are the landmarks that come before number i (by their numbers here), and `needed_for[i]` those right
     before which number i must hold when they first become true. `goals[i]`: whether it is part of the goal.
     """
 
-    facts: list[int]
+    facts: list[tuple[int, ...]]
     before: list[list[int]]
     needed_for: list[list[int]]
     goals: list[bool]
 
 
-def fact_landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> FactLandmarks:
+NONE: Final = Landmarks([], [], [], [])
+
+
+def landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
     """Return the landmarks of `task`, whose relaxation is `relaxed`; none where not even that can be solved.
 
     `check` is called now and then; it raises when a limit is reached.
     """
     marks = _propagated(task, relaxed, check)
     if marks[relaxed.goal] < 0:
-        return FactLandmarks([], [], [], [])
-    found = marks[relaxed.goal] & ~bits([relaxed.start, relaxed.goal])
-    derived = bits(task.derived)
-    facts = [fact for fact in facts_of(found) if not derived >> fact & 1]
-    facts.sort(key=lambda fact: (marks[fact].bit_count(), fact))
+        return NONE
+    found = marks[relaxed.goal] & ~bits([relaxed.start, relaxed.goal]) & ~bits(task.derived)
+    facts = sorted(facts_of(found), key=lambda fact: (marks[fact].bit_count(), fact))
     number = {fact: place for place, fact in enumerate(facts)}
-    needed = _needed_before(relaxed, marks, facts)
-    natural = [{number[mark] for mark in facts_of(marks[fact]) if mark in number and mark != fact} for fact in facts]
-    reasonable = _reasonable(task, relaxed, facts, needed, natural)
-    return FactLandmarks(
-        facts,
-        [sorted(natural[place] | reasonable[place]) for place in range(len(facts))],
-        _inverted([{number[fact] for fact in before if fact in number} for before in needed]),
-        [fact in set(task.goal) for fact in facts],
+    initial = set(task.initial)
+    achievers = [[] if fact in initial else _first_achievers(relaxed, marks, fact) for fact in facts]
+    needed = [_shared(relaxed, operators) for operators in achievers]
+    before = [{number[mark] for mark in facts_of(marks[fact] & found) if mark != fact} for fact in facts]
+    late = reasonable_orders(task, relaxed, facts, needed, before)
+    needed_for: list[list[int]] = [[] for _ in facts]
+    for place, conditions in enumerate(needed):
+        for fact in conditions & number.keys():
+            needed_for[number[fact]].append(place)
+    goal = set(task.goal)
+    made = Landmarks(
+        [(fact,) for fact in facts],
+        [sorted(natural | reasonable) for natural, reasonable in zip(before, late, strict=True)],
+        needed_for,
+        [fact in goal for fact in facts],
     )
+    _add_disjunctions(task, relaxed, achievers, marks, made)
+    return made
 
 
 def _propagated(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
@@ -78,9 +93,7 @@ def _propagated(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
         queued[operator] = 0
         if not operator & 255:
             check()
-        needed = 0
-        for fact in relaxed.preconditions[operator]:
-            needed |= marks[fact]
+        needed = _marks_of(relaxed, marks, operator)
         for effect in relaxed.effects[operator]:
             known = marks[effect]
             shared = known & (needed | 1 << effect)
@@ -90,95 +103,64 @@ def _propagated(task: Task, relaxed: RelaxedTask, check: Check) -> list[int]:
     return marks
 
 
-def _needed_before(relaxed: RelaxedTask, marks: list[int], facts: list[int]) -> list[set[int]]:
-    """Return, for each landmark, the facts that all operators need that can make it true for the first time."""
-    found = []
-    for fact in facts:
-        shared = -1
-        for operator in relaxed.added_by[fact]:
-            needed = 0
-            for condition in relaxed.preconditions[operator]:
-                needed |= marks[condition]
-            if needed >= 0 and not needed >> fact & 1:
-                shared &= bits(relaxed.preconditions[operator])
-        found.append(set() if shared < 0 or marks[fact] == 1 << fact else set(facts_of(shared)))
-    return found
+def _marks_of(relaxed: RelaxedTask, marks: list[int], operator: int) -> int:
+    """Return the landmarks of all that an operator needs, as bits; negative where it can never be applied."""
+    needed = 0
+    for fact in relaxed.preconditions[operator]:
+        needed |= marks[fact]
+    return needed
 
 
-def _reasonable(
-    task: Task,
-    relaxed: RelaxedTask,
-    facts: list[int],
-    needed: list[set[int]],
-    natural: list[set[int]],
-) -> list[set[int]]:
-    """Return, for each landmark, those that reasonably come before it, without making any order circular."""
-    variable_of = {fact: number for number, group in enumerate(task.variables) for fact in group}
-    initial, goals = set(task.initial), set(task.goal)
-    spoilt = [_spoilt_by(relaxed, fact, before) for fact, before in zip(facts, needed, strict=True)]
-    number = {fact: place for place, fact in enumerate(facts)}
-    found: list[set[int]] = [set() for _ in facts]
-    ahead = [set(before) for before in natural]
-
-    def interferes(late: int, early: int) -> bool:
-        """Return whether making landmark `early` true makes `late` false."""
-        mine = variable_of.get(facts[late])
-        return any(variable_of.get(fact) == mine and fact != facts[late] for fact in spoilt[early])
-
-    def order(early: int, late: int) -> None:
-        if early != late and early not in ahead[late] and late not in ahead[early] and interferes(late, early):
-            found[late].add(early)
-            ahead[late].add(early)
-
-    mine = [place for place, fact in enumerate(facts) if fact in goals and fact not in initial]
-    for late in mine:
-        for early in mine:
-            order(early, late)
-    for place, before in enumerate(needed):
-        for late in (number[fact] for fact in before if fact in number and fact not in goals and fact not in initial):
-            for early in natural[place]:
-                if facts[early] not in initial:
-                    order(early, late)
-    return _acyclic(natural, found)
+def _first_achievers(relaxed: RelaxedTask, marks: list[int], fact: int) -> list[int]:
+    """Return the operators that can make `fact` true for the first time, if it does not hold from the start."""
+    return [operator for operator in relaxed.added_by[fact] if not _marks_of(relaxed, marks, operator) >> fact & 1]
 
 
-def _spoilt_by(relaxed: RelaxedTask, fact: int, needed: set[int]) -> set[int]:
-    """Return facts that hold when `fact` becomes true, or must hold right before: what excludes them is given up."""
-    shared = -1
-    for operator in relaxed.added_by[fact]:
-        shared &= bits(relaxed.effects[operator])
-    return {fact, *needed} if shared < 0 else {fact, *needed, *facts_of(shared)}
+def _shared(relaxed: RelaxedTask, operators: list[int]) -> set[int]:
+    """Return the facts that all these operators need."""
+    if not operators:
+        return set()
+    return set(relaxed.preconditions[operators[0]]).intersection(*(relaxed.preconditions[each] for each in operators))
 
 
-def _acyclic(natural: list[set[int]], reasonable: list[set[int]]) -> list[set[int]]:
-    """Return the reasonable orders without those that close a circle with the others."""
-    kept: list[set[int]] = [set() for _ in reasonable]
-    for late, before in enumerate(reasonable):
-        for early in sorted(before):
-            if not _leads(natural, kept, late, early):
-                kept[late].add(early)
-    return kept
+def _add_disjunctions(
+    task: Task, relaxed: RelaxedTask, achievers: list[list[int]], marks: list[int], made: Landmarks
+) -> None:
+    """Add the disjunctions that the first achievers of single facts need."""
+    initial, known = set(task.initial), marks[relaxed.goal]
+    number = {fact: place for place, (fact,) in enumerate(made.facts)}
+    places: dict[tuple[int, ...], int] = {}
+    for late, operators in enumerate(achievers):
+        for facts in _disjunctions(task, relaxed, operators):
+            if initial.isdisjoint(facts) and not any(known >> fact & 1 for fact in facts):
+                place = places.setdefault(facts, len(made.facts))
+                if place == len(made.facts):
+                    shared = marks[facts[0]]
+                    for fact in facts[1:]:
+                        shared &= marks[fact]
+                    made.facts.append(facts)
+                    made.before.append([number[fact] for fact in facts_of(shared) if fact in number])
+                    made.needed_for.append([])
+                    made.goals.append(False)
+                made.before[late].append(place)
+                made.needed_for[place].append(late)
 
 
-def _leads(natural: list[set[int]], kept: list[set[int]], early: int, late: int) -> bool:
-    """Return whether `early` has to come before `late` by the orders so far."""
-    seen, waiting = {late}, [late]
-    while waiting:
-        place = waiting.pop()
-        if place == early:
-            return True
-        for before in natural[place] | kept[place]:
-            if before not in seen:
-                seen.add(before)
-                waiting.append(before)
-    return False
-
-
-def _inverted(lists: Iterable[set[int]]) -> list[list[int]]:
-    """Return, for each number, the places of the sets that it is in."""
-    sets = list(lists)
-    found: list[list[int]] = [[] for _ in sets]
-    for place, members in enumerate(sets):
-        for member in members:
-            found[member].append(place)
-    return found
+def _disjunctions(task: Task, relaxed: RelaxedTask, operators: list[int]) -> list[tuple[int, ...]]:
+    """Return sets of at most `MOST_FACTS` facts of one predicate, one of which each of the operators needs."""
+    found: dict[str, set[int]] = defaultdict(set)
+    having: dict[str, int] = defaultdict(int)
+    for operator in operators:
+        mine = set()
+        for fact in relaxed.preconditions[operator]:
+            atom = task.facts[fact] if fact < len(task.facts) else None
+            if isinstance(atom, Atom) and len(found[atom.predicate]) <= MOST_FACTS:
+                found[atom.predicate].add(fact)
+                mine.add(atom.predicate)
+        for predicate in mine:
+            having[predicate] += 1
+    return [
+        tuple(sorted(facts))
+        for predicate, facts in found.items()
+        if having[predicate] == len(operators) and 1 < len(facts) <= MOST_FACTS
+    ]

@@ -32,6 +32,7 @@ from planner.kernels.numbers import (
     LIMIT,
     PAUSED,
     PENDING,
+    SEED,
     STATES,
     TURNS,
     TYPES,
@@ -41,7 +42,7 @@ from planner.kernels.registry import number_of
 from planner.kernels.relaxed_plan import Achievers, Reachable, relaxed_plan
 from planner.kernels.states import apply, holds
 from planner.kernels.successors import applicable
-from planner.kernels.types import Types, next_typed, put_typed
+from planner.kernels.types import Types, drawn, next_typed, put_typed
 
 BOOST: Final = 1000
 """Turns that preferred actions get when the best estimate improves."""
@@ -183,7 +184,9 @@ def _estimates(
     """Return the cost of a relaxed plan, `INFINITE` for a dead end; `LEFT` says how many milestones are left."""
     number[EVALUATIONS] += 1
     base = state * len(room.state)
-    value = relaxed_plan(relaxed, room, achievers, reachable, space.coding, registry.state, base, number[EVALUATIONS])
+    value = relaxed_plan(
+        relaxed, room, achievers, reachable, space.coding, registry.state, base, number[EVALUATIONS], number[SEED]
+    )
     number[LEFT] = INFINITE
     if len(milestones.goal):
         many = len(reached.accepted) // len(reached.parent)
@@ -207,6 +210,8 @@ def _open(
 ) -> None:
     """Let the first `many` actions of `found` wait as edges that leave `state`, preferred ones first."""
     number[EXPANSIONS] += 1
+    if number[SEED]:
+        _shuffle(number, found, many)
     start, plan = number[EDGES], number[EVALUATIONS]
     preferred, end = start, start + many
     other = end
@@ -231,6 +236,15 @@ def _open(
         put_batch(batches, number, 3, key, state, start, preferred)
     if not reopen:
         put_typed(types, batches, number, steps << 32 | reached.depth[state], state, start, end)
+
+
+@kernel
+def _shuffle(number: Words, found: Index, many: int) -> None:
+    for last in range(many - 1, 0, -1):
+        place = drawn(number, last + 1)
+        action = found[last] + 0
+        found[last] = found[place]
+        found[place] = action
 
 
 @kernel

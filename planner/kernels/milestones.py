@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.kernels.data import Conditions
 from planner.kernels.kernel import Index, Words, entry, kernel
-from planner.kernels.states import holds
 
 BITS: Final = 63
 
 
 class Milestones(NamedTuple):
-    """Milestone i is reached where condition i of `fact` holds.
+    """Milestone i is reached where a fact of list i holds: `state[word[j]] & mask[j] == bits[j]`.
 
     It is accepted if all of list i in `before` are; it is wanted again while one of list i in `for_them` is not
     accepted, or always if it is a `goal`.
     """
 
-    fact: Conditions
+    start: Index
+    word: Index
+    mask: Words
+    bits: Words
     before_start: Index
     before: Index
     for_start: Index
@@ -42,7 +43,7 @@ def accept(
         known, found = accepted[parent + word] + 0, 0
         for bit in range(min(BITS, len(milestones.goal) - word * BITS)):
             if known >> bit & 1 or (
-                holds(milestones.fact, number, state, base) and _may_follow(milestones, accepted, parent, number)
+                _is_reached(milestones, number, state, base) and _may_follow(milestones, accepted, parent, number)
             ):
                 found |= 1 << bit
             number += 1
@@ -54,9 +55,17 @@ def accept(
 def accept_first(milestones: Milestones, accepted: Words, state: Words) -> int:
     """Write to `accepted` what holds in the initial state, which is the first in `state`; returns 0."""
     for number in range(len(milestones.goal)):
-        if holds(milestones.fact, number, state, 0):
+        if _is_reached(milestones, number, state, 0):
             accepted[number // BITS] |= 1 << (number % BITS)
     return 0
+
+
+@kernel
+def _is_reached(milestones: Milestones, number: int, state: Words, base: int) -> bool:
+    for index in range(milestones.start[number], milestones.start[number + 1]):
+        if state[base + milestones.word[index]] & milestones.mask[index] == milestones.bits[index]:
+            return True
+    return False
 
 
 @kernel
@@ -78,7 +87,7 @@ def count(milestones: Milestones, accepted: Words, base: int, state: Words, plac
     total = 0
     for number in range(len(milestones.goal)):
         if not _is_accepted(accepted, base, number) or (
-            not holds(milestones.fact, number, state, place) and _wanted(milestones, accepted, base, number)
+            not _is_reached(milestones, number, state, place) and _wanted(milestones, accepted, base, number)
         ):
             total += 1
     return total

@@ -55,7 +55,9 @@ ACTIVE: Final = 36
 """Types that have batches."""
 RANDOM: Final = 37
 """The last random number."""
-HOW_MANY: Final = 38
+SEED: Final = 38
+"""Not 0: the order of actions and operators is another one, drawn from this number."""
+HOW_MANY: Final = 39
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from planner.kernels.data import INFINITE, NOTHING, Coding, Exploration, Relaxed
 from planner.kernels.kernel import Index, Words, kernel
+from planner.kernels.registry import LOW_BITS, MULTIPLIER
 from planner.kernels.relaxed import begin
 
 GIVEN: Final = 1
@@ -47,23 +48,30 @@ def relaxed_plan(
     state: Words,
     base: int,
     plan: int,
+    seed: int,
 ) -> int:
     """Return the cost of a relaxed plan for the state at `state[base]`, `INFINITE` for a dead end.
 
-    Its actions are marked as those of plan number `plan`, which must be greater than all before.
+    Its actions are marked as those of plan number `plan`, which must be greater than all before. Among equally good
+    achievers, the number `seed` decides.
     """
     begin(relaxed, room, coding, state, base)
-    _explore(relaxed, room, achievers, reachable)
+    _explore(relaxed, room, achievers, reachable, seed)
     if room.value[len(room.value) - 1] == INFINITE:
         return INFINITE
     return _extracted(relaxed, room, achievers, plan)
 
 
 @kernel
-def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable) -> None:
+def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> None:
     """Find the h_add value of the goal and of what is cheaper."""
     value, goal, many = room.value, len(room.value) - 1, 0
-    for operator in range(len(relaxed.cost)):
+    operators = len(relaxed.cost)
+    shift = (seed * MULTIPLIER & LOW_BITS) % operators
+    for index in range(operators):
+        operator = index + shift
+        if operator >= operators:
+            operator -= operators
         if not room.missing[operator]:
             many = _achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator], many)
     bucket, most = 0, len(reachable.first) - 1

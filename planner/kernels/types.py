@@ -80,10 +80,16 @@ def _append(types: Types, batches: Batches, kind: int, batch: int) -> None:
 
 
 @kernel
+def drawn(number: Words, many: int) -> int:
+    """Return a random number from 0 to `many` - 1 (a linear congruential generator)."""
+    number[RANDOM] = (number[RANDOM] * MULTIPLIER + 1) & LOW_BITS
+    return (number[RANDOM] >> 24) % many
+
+
+@kernel
 def next_typed(types: Types, batches: Batches, number: Words) -> int:
     """Return a batch of a random type, the next edge of which is used up; it goes to the end of its list."""
-    number[RANDOM] = (number[RANDOM] * MULTIPLIER + 1) & LOW_BITS
-    place = (number[RANDOM] >> 24) % number[ACTIVE]
+    place = drawn(number, number[ACTIVE])
     kind = types.active[place] + 0
     batch = types.first[kind] + 0
     types.first[kind] = batches.next[batch]

@@ -99,7 +99,7 @@ def improved(task: Task, entries, **options) -> Run:
 def test_lazy_search_finds_a_plan_where_there_is_one(seed, landmarks):
     task, run = random_task(seed), Run()
     best = perfect(task)[frozenset(task.initial)]
-    ending = finished(lazy(task, PLAIN, landmarks=landmarks, work=50, room=1).greedy(run))
+    ending = finished(lazy(task, PLAIN, milestones=landmarks, work=50, room=1).greedy(run))
     assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
     if best < INFINITY:
         assert replayed(task, run.plan) == run.limit >= best
@@ -118,7 +118,7 @@ def test_lazy_search_improves_plans_until_none_is_cheaper(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_relaxed_plan_is_a_plan_of_the_relaxation(seed):
     task = random_task(seed)
-    search, packed = lazy(task, PLAIN, landmarks=False), packing(task)
+    search, packed = lazy(task, PLAIN, milestones=False), packing(task)
     relaxed = relax(task, [action.cost + 1 for action in task.actions])
     twin = REGISTRY["hmax"].build(task, [action.cost + 1 for action in task.actions], lambda: None)
     states = list(reachable(task))

@@ -2,50 +2,78 @@
 
 from __future__ import annotations
 
-import pytest
-from search_twins import is_goal, random_task, successors
+from dataclasses import replace
 
-from planner.heuristics.landmarks import FactLandmarks, fact_landmarks
+import pytest
+from search_twins import action, is_goal, random_task, successors
+
+from planner.heuristics import landmarks as module
+from planner.heuristics.landmarks import Landmarks
 from planner.heuristics.relaxed import relax
+from planner.model import Atom
 from planner.task import Task
 
 
-def landmarks(task: Task) -> FactLandmarks:
-    return fact_landmarks(task, relax(task), lambda: None)
+def landmarks(task: Task) -> Landmarks:
+    return module.landmarks(task, relax(task), lambda: None)
 
 
-def reachable_without(task: Task, fact: int) -> set[frozenset[int]]:
-    """Return the states that can be reached without ever making `fact` true."""
+def reachable_without(task: Task, facts: tuple[int, ...]) -> set[frozenset[int]]:
+    """Return the states that can be reached without ever making any of `facts` true."""
     initial = frozenset(task.initial)
-    seen = set() if fact in initial else {initial}
+    seen = {initial} if initial.isdisjoint(facts) else set()
     waiting = list(seen)
     while waiting:
         for _, child in successors(task, waiting.pop()):
             state = frozenset(child)
-            if fact not in state and state not in seen:
+            if state.isdisjoint(facts) and state not in seen:
                 seen.add(state)
                 waiting.append(state)
     return seen
 
 
-TASKS = [random_task(seed) for seed in range(120)]
+def one_predicate(task: Task) -> Task:
+    """Return `task` with facts that may be in one disjunction."""
+    return replace(task, facts=tuple(Atom("f", (str(number),)) for number in range(len(task.facts))))
+
+
+TASKS = [one_predicate(random_task(seed)) for seed in range(120)]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_no_plan_avoids_a_landmark(task):
-    for fact in landmarks(task).facts:
-        assert not any(is_goal(task, state) for state in reachable_without(task, fact))
+    for facts in landmarks(task).facts:
+        assert not any(is_goal(task, state) for state in reachable_without(task, facts))
 
 
 def test_some_landmarks_are_neither_initial_nor_goals():
-    found = [set(landmarks(task).facts) - set(task.initial) - set(task.goal) for task in TASKS]
-    assert any(found)
+    assert any(not {*facts} & {*task.initial, *task.goal} for task in TASKS for facts in landmarks(task).facts)
+
+
+def test_one_of_few_facts_is_needed():
+    here, first, second, there = range(4)
+    task = Task(
+        (Atom("at", ("here",)), Atom("in", ("van",)), Atom("in", ("train",)), Atom("at", ("there",))),
+        ((here, first, second, there),),
+        (here,),
+        (there,),
+        (
+            action(0, precondition=[here], adds=[first], deletes=[here]),
+            action(1, precondition=[here], adds=[second], deletes=[here]),
+            action(2, precondition=[first], adds=[there], deletes=[first]),
+            action(3, precondition=[second], adds=[there], deletes=[second]),
+        ),
+    )
+    found = landmarks(task)
+    assert found.facts == [(here,), (there,), (first, second)]
+    assert found.before == [[], [0, 2], [0]]
+    assert found.needed_for == [[], [], [1]]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_the_goal_is_among_the_landmarks(task):
     found = landmarks(task)
-    goals = {fact for fact, goal in zip(found.facts, found.goals, strict=True) if goal}
+    goals = {fact for (fact, *_), goal in zip(found.facts, found.goals, strict=True) if goal}
     assert goals == (set(task.goal) - task.derived if found.facts else set())
 
 
