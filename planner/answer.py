@@ -32,6 +32,7 @@ class Answer:
         self._on_progress = on_progress
         self._task: Task | None = None
         self._ground_seconds = 0.0
+        self._searching_since = 0.0
         self._plan: Plan | None = None
         self._plan_actions: list[int] | None = None
         self._next_report = 0.0
@@ -40,6 +41,7 @@ class Answer:
         """Note that grounding is done."""
         self._task = task
         self._ground_seconds = self.budget.elapsed
+        self._searching_since = time.thread_time()
 
     def unreachable(self) -> Result:
         """Return the answer where not even the relaxed goal can be reached."""
@@ -103,6 +105,9 @@ class Answer:
             run.generated,
             self._ground_seconds if task else self.budget.elapsed,
             self.budget.elapsed - self._ground_seconds if task else 0.0,
+            time.thread_time() - self._searching_since if task else 0.0,
+            run.stored,
+            run.stored_bytes,
         )
 
     def _changed(self) -> None:

@@ -81,7 +81,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What the work took: counts of states and sizes of the ground task; times in seconds of wall-clock time."""
+    """What the work took: counts of states and sizes of the ground task; times in seconds of wall-clock time.
+
+    `search_cpu_seconds` is the processor time of the thread that searched. `stored` states take `search_bytes` in the
+    arrays of compiled searches; both are 0 where plain Python was enough.
+    """
 
     search: str = ""
     heuristic: str = ""
@@ -93,6 +97,9 @@ class Statistics:
     generated: int = 0
     ground_seconds: float = 0.0
     search_seconds: float = 0.0
+    search_cpu_seconds: float = 0.0
+    stored: int = 0
+    search_bytes: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data, times rounded to microseconds."""

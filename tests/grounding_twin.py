@@ -13,8 +13,11 @@ from planner.task import bits
 from planner.validate import Simulation
 
 
-def reachable(problem, limit):
-    """Yield the simulations of up to `limit` reachable states, breadth first, each with its applicable steps."""
+def reachable(problem, limit, kept=None):
+    """Yield the simulations of up to `limit` reachable states, breadth first, each with its applicable steps.
+
+    Only the `kept` steps are followed, if they are given: what grounding left out as irrelevant can only do harm.
+    """
     first = Simulation(problem)
     seen, queue = {first.facts}, deque([first])
     while queue:
@@ -23,7 +26,9 @@ def reachable(problem, limit):
         for step, after in steps:
             after.apply(step)
         yield current, steps
-        for _, after in steps:
+        for step, after in steps:
+            if kept is not None and (step.action, step.arguments) not in kept:
+                continue
             if after.facts not in seen and len(seen) < limit:
                 seen.add(after.facts)
                 queue.append(after)
@@ -53,7 +58,7 @@ def check_grounding(problem, limit=200):
     actions = {}
     for action in task.actions:
         actions.setdefault((action.step.action, action.step.arguments), []).append(action)
-    for state, steps in reachable(problem, limit):
+    for state, steps in reachable(problem, limit, actions):
         facts = close(image(task, state) & ~bits(task.derived))
         assert facts & visible == image(task, state)
         check_variables(task, facts)

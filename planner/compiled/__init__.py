@@ -4,7 +4,8 @@
     space      actions, goal, successors       making     starting a process that makes machine code
     relaxed    the delete relaxation           build      what that process does
     arrays     making and lengthening them     astar      A* as the strategies know it
-    searches   which searches there are
+    registry   states, as they become more     lazy       lazy search, likewise
+    accounts   what was done, for statistics   searches   which searches there are
 
 `planner.kernels` has the inner loops.
 """

@@ -5,9 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
-from typing import Any, get_type_hints
+from typing import Any, Final, get_type_hints
 
 from planner.kernels.data import NOTHING
+
+PIECE: Final = 1 << 16
 
 
 def index(numbers: Iterable[int]) -> array[int]:
@@ -36,16 +38,24 @@ def flat(lists: Sequence[Sequence[int]]) -> tuple[array[int], array[int]]:
 
 
 def lengthened(old: array[int], length: int) -> array[int]:
-    """Return a copy of an array with at least `length` elements, at least twice as many as before.
+    """Return `old` itself, grown to at least `length` elements, and by a quarter at least.
 
-    What is new in an `Index` is `NOTHING`, in `Words` 0.
+    What is new in an `Index` is `NOTHING`, in `Words` 0. It grows by pieces, so that it is never in memory twice.
     """
-    length = max(length, 2 * len(old))
-    filling = NOTHING if old.typecode == "I" else 0
-    return old + array(old.typecode, [filling]) * (length - len(old))
+    missing = max(length - len(old), len(old) // 4)
+    piece = array(old.typecode, [NOTHING if old.typecode == "I" else 0]) * min(missing, PIECE)
+    while missing > 0:
+        old.extend(piece[:missing])
+        missing -= len(piece)
+    return old
 
 
 def hollow(record: Any) -> Any:
     """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
     kinds = get_type_hints(record, include_extras=True)
     return record(*(array(kind.__metadata__[0], [0]) for kind in kinds.values()))
+
+
+def size(*records: Any) -> int:
+    """Return how many bytes the arrays of these records take."""
+    return sum([len(each) * each.itemsize for record in records for each in record])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from planner.compiled.accounts import Accounts
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
@@ -95,15 +96,12 @@ class CompiledAstar:
 
     def steps(self, run: Run) -> Steps:
         """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
-        number, counted = self._number, (0, 0, 0)
+        number, accounts = self._number, Accounts(run, self._number)
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
-            counts = (number[n.EVALUATIONS], number[n.EXPANSIONS], number[n.GENERATED])
-            run.evaluated += counts[0] - counted[0]
-            run.expanded += counts[1] - counted[1]
-            run.generated += counts[2] - counted[2]
-            counted = counts
+            memory = self._memory
+            accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks)
             if outcome == n.FOUND:
                 run.found(self._plan(), number[n.CURRENT_F])
             if outcome in (n.FOUND, n.EXHAUSTED):
@@ -182,7 +180,8 @@ class CompiledAstar:
         number, old, most = self._number, self._memory.landmarks, self._actions + 1
         changed: dict[str, Any] = {}
         if number[n.LANDMARKS] + kernel.SPARE >= len(old.start):
-            changed |= {"start": lengthened(old.start, 0), "worth": lengthened(old.worth, 0)}
+            needed = number[n.LANDMARKS] + kernel.SPARE + 1
+            changed |= {"start": lengthened(old.start, needed), "worth": lengthened(old.worth, needed)}
         if number[n.MEMBERS] + 2 * most > len(old.member):
             changed["member"] = lengthened(old.member, number[n.MEMBERS] + 2 * most)
         needed = number[n.REFERENCES] + number[n.LONGEST] + kernel.SPARE

@@ -7,6 +7,7 @@ from copy import copy
 from itertools import count
 from typing import Final
 
+from planner.compiled.accounts import Accounts
 from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
@@ -108,15 +109,11 @@ class CompiledLazy:
     def _search(self, run: Run, *, weight: int, reopen: bool, seed: int = 0, most: int | None = None) -> Steps:
         self._begin()
         self._number[n.SEED] = self._number[n.RANDOM] = seed
-        number, counted = self._number, (0, 0, 0)
+        number, accounts = self._number, Accounts(run, self._number)
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
             outcome = self._call(weight, reopen=reopen)
-            counts = (number[n.EVALUATIONS], number[n.EXPANSIONS], number[n.GENERATED])
-            run.evaluated += counts[0] - counted[0]
-            run.expanded += counts[1] - counted[1]
-            run.generated += counts[2] - counted[2]
-            counted = counts
+            accounts.settle(self._registry, self._reached, self._batches, self._types)
             if outcome == n.FOUND:
                 state = number[n.GOAL_STATE]
                 run.found(self._plan(state), self._reached.cost[state])
@@ -126,7 +123,7 @@ class CompiledLazy:
                 return Ending.EXHAUSTED
             if outcome == n.FULL:
                 self._grow()
-            if most is not None and counts[0] >= most:
+            if most is not None and number[n.EVALUATIONS] >= most:
                 return Ending.INCOMPLETE
             yield
 

@@ -67,7 +67,7 @@ class Run:
 
     Searches look for plans that cost less than `limit`, report them to `found`, and report to `proved` that no plan
     costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
-    the heuristic at work.
+    the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them.
     """
 
     limit: int = INFINITY
@@ -76,6 +76,8 @@ class Run:
     expanded: int = 0
     evaluated: int = 0
     generated: int = 0
+    stored: int = 0
+    stored_bytes: int = 0
     on_change: Callable[[], None] | None = None
     trusted: bool = True
     by: tuple[str, str] = ("", "")

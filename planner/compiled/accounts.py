@@ -1,0 +1,38 @@
+"""What a compiled search tells the others of its work."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+from planner.compiled.arrays import size
+from planner.kernels import numbers as n
+from planner.search.run import Run
+
+
+@dataclass(slots=True)
+class Accounts:
+    """Adds to the counts of `run` what `number` has more than when it was last looked at."""
+
+    run: Run
+    number: array[int]
+    evaluated: int = 0
+    expanded: int = 0
+    generated: int = 0
+    stored: int = 0
+    stored_bytes: int = 0
+
+    def settle(self, *records: Any) -> None:
+        """Bring `run` up to date; `records` are those that grow with the states."""
+        number = self.number
+        counts = {
+            "evaluated": number[n.EVALUATIONS],
+            "expanded": number[n.EXPANSIONS],
+            "generated": number[n.GENERATED],
+            "stored": number[n.STATES],
+            "stored_bytes": size(*records),
+        }
+        for name, count in counts.items():
+            setattr(self.run, name, getattr(self.run, name) + count - getattr(self, name))
+            setattr(self, name, count)
