@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Sequence
 from types import FrameType
-from typing import NoReturn
 
+from planner.annotations import NoReturn
 from planner.cli.exits import Exit
 
 __all__ = ["Exit", "main"]

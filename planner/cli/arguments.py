@@ -2,52 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, TypeVar
-
-import typer
-
+from planner.annotations import TYPE_CHECKING
 from planner.cli.limits import gibibytes, seconds
 
-Word = TypeVar("Word", bound=StrEnum)
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
 
 
-def one_of(*words: Word) -> Callable[[str], Word]:
-    """Return a parser of options that take one of `words` or, unsaid, another of their kind."""
-
-    def parse(text: str) -> Word:
-        try:
-            return type(words[0])(text)
-        except ValueError:
-            raise typer.BadParameter(f"{text!r} is not one of {', '.join(words)}") from None
-
-    return parse
+def add_domain(parser: Parser) -> None:
+    """Add DOMAIN."""
+    kinds = "A .py, .yaml, .json or .pddl file, a folder, or the name of a shipped domain."
+    parser.add_argument("domain", metavar="DOMAIN", help=kinds)
 
 
-Domain = Annotated[
-    str,
-    typer.Argument(
-        metavar="DOMAIN", help="A .py, .yaml, .json or .pddl file, a folder, or the name of a shipped domain."
-    ),
-]
-OptionalProblem = Annotated[
-    str | None,
-    typer.Argument(metavar="PROBLEM", help="A file, or a problem's name, where DOMAIN has none or several."),
-]
-Problem = Annotated[str, typer.Argument(metavar="PROBLEM", help="A problem file, or the name of a problem.")]
-TimeLimit = Annotated[
-    float,
-    typer.Option(parser=seconds, metavar="SECONDS", help="Wall-clock seconds, reading included; 'none' for no limit."),
-]
-MemoryLimit = Annotated[
-    float | None,
-    typer.Option(
-        parser=gibibytes,
+def add_problem(parser: Parser, *, optional: bool = False) -> None:
+    """Add PROBLEM, which may be `optional`."""
+    if optional:
+        several = "A file, or a problem's name, where DOMAIN has none or several."
+        parser.add_argument("problem", metavar="PROBLEM", nargs="?", help=several)
+    else:
+        parser.add_argument("problem", metavar="PROBLEM", help="A problem file, or the name of a problem.")
+
+
+def add_limits(parser: Parser, *, default: float) -> None:
+    """Add the limits of time, `default` seconds unless stated, and of memory."""
+    parser.add_argument(
+        "--time-limit",
+        type=seconds,
+        default=default,
+        metavar="SECONDS",
+        help="Wall-clock seconds, reading included; 'none' for no limit (default: %(default)g).",
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=gibibytes,
         metavar="GiB",
-        help="Memory of the process; 'none' for no limit.",
-        show_default="80 % of what is available",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress; errors only.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+        help="Memory of the process; 'none' for no limit (default: 80 %% of what is available).",
+    )
+
+
+def add_quiet(parser: Parser) -> None:
+    """Add `--quiet`."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="No messages and no progress; errors only.")

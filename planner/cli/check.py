@@ -4,34 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 
-import typer
-
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget
-from planner.cli import arguments
+from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
 from planner.cli.interrupt import interruptible
 from planner.cli.limits import left, limit_memory
 from planner.cli.output import give, tell
 
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
 
-def check(
-    context: typer.Context,
-    domain: arguments.Domain,
-    problem: arguments.OptionalProblem = None,
-    *,
-    time_limit: arguments.TimeLimit = 60.0,
-    memory_limit: arguments.MemoryLimit = None,
-    quiet: arguments.Quiet = False,
-) -> None:
-    """Say what is odd about a domain, and with a problem also what can never happen in it."""
+ABOUT: Final = "Say what is odd about a domain, and with a problem also what can never happen in it."
+
+
+def arguments(parser: Parser) -> None:
+    """Declare what the command takes."""
+    add_domain(parser)
+    add_problem(parser, optional=True)
+    add_limits(parser, default=60.0)
+    add_quiet(parser)
+
+
+def run(
+    started: float, *, domain: str, problem: str | None, time_limit: float, memory_limit: float | None, quiet: bool
+) -> Exit:
+    """Print findings."""
     from planner.check import Level, check_domain, check_problem  # noqa: PLC0415 - each command loads what it runs
     from planner.cli.input import domain_or_problem, named  # noqa: PLC0415 - as above
     from planner.model import Problem  # noqa: PLC0415 - as above
 
     memory = limit_memory(memory_limit)
-    with interruptible(left(time_limit, context.obj)):
+    with interruptible(left(time_limit, started)):
         loaded = domain_or_problem(domain, problem)
-        budget = Budget(left(time_limit, context.obj), memory)
+        budget = Budget(left(time_limit, started), memory)
         with named(domain, problem):
             findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
     if findings:
@@ -39,7 +45,7 @@ def check(
     if not quiet:
         tell(f"{loaded.name}: {_counted(Counter(finding.level.name.lower() for finding in findings))}")
     clean = all(finding.level is Level.NOTE for finding in findings)
-    raise typer.Exit(Exit.OK if clean else Exit.NEGATIVE)
+    return Exit.OK if clean else Exit.NEGATIVE
 
 
 def _counted(levels: Counter[str]) -> str:

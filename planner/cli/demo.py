@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
-import typer
-
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget
 from planner.cli.exits import Exit
 from planner.cli.output import give, is_terminal
@@ -17,6 +15,10 @@ from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
 
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
+
+ABOUT: Final = "Declare, solve, prove, explain and validate, in a minute, on a shipped domain."
 DOMAIN: Final = "assistant"
 SECONDS: Final = 20.0
 """The limit of each search; they take a fraction of one."""
@@ -27,8 +29,12 @@ forethought check DOMAIN                      lint for a domain of yours
 forethought --help                            everything else"""
 
 
-def demo() -> None:
-    """Declare, solve, prove, explain and validate, in a minute, on a shipped domain."""
+def arguments(_parser: Parser) -> None:
+    """Declare nothing: the command takes no arguments."""
+
+
+def run(_started: float) -> Exit:
+    """Show each part under a heading."""
     from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
     from planner.solve import solve  # noqa: PLC0415 - as above
 
@@ -40,7 +46,7 @@ def demo() -> None:
     sound = result.plan is not None and show_plan(result.plan) and show_what_is_needed(result.plan)
     heading("Now you")
     give(COMMANDS.replace("forethought", command()))
-    raise typer.Exit(Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT)
+    return Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT
 
 
 def command() -> str:

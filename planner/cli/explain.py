@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget
-from planner.cli import arguments
+from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
 from planner.cli.interrupt import interruptible
 from planner.cli.limits import finite, limit_memory
@@ -18,31 +16,41 @@ from planner.cli.solve import summary
 from planner.model import Problem
 from planner.plan import Plan, Result, Status
 
-OptionalPlan = Annotated[
-    Path | None,
-    typer.Argument(metavar="PLAN", help="The plan to explain; without one, the problem is solved first."),
-]
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
+
+ABOUT: Final = "Say why each step of a plan is there; or why there is no plan, and what would give one."
 
 
-def explain(
-    context: typer.Context,
-    domain: arguments.Domain,
-    problem: arguments.Problem,
-    plan: OptionalPlan = None,
+def arguments(parser: Parser) -> None:
+    """Declare what the command takes."""
+    add_domain(parser)
+    add_problem(parser)
+    solved_first = "The plan to explain; without one, the problem is solved first."
+    parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=solved_first)
+    add_limits(parser, default=10.0)
+    add_quiet(parser)
+
+
+def run(
+    started: float,
     *,
-    time_limit: arguments.TimeLimit = 10.0,
-    memory_limit: arguments.MemoryLimit = None,
-    quiet: arguments.Quiet = False,
-) -> None:
-    """Say why each step of a plan is there; or why there is no plan, and what would give one."""
+    domain: str,
+    problem: str,
+    plan: Path | None,
+    time_limit: float,
+    memory_limit: float | None,
+    quiet: bool,
+) -> Exit:
+    """Print reasons."""
     from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
     from planner.load import load  # noqa: PLC0415 - as above
 
-    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=context.obj)
+    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
         if plan is not None:
-            raise typer.Exit(explain_given(loaded, plan))
+            return explain_given(loaded, plan)
         with named(domain, problem), watchman.searching() as budget.cancel:
             result = solved(loaded, budget)
     if not quiet or result.status is Status.UNSUPPORTED:
@@ -51,7 +59,7 @@ def explain(
         give(explained(result.plan))
     elif result.status is Status.UNSOLVABLE:
         give(reasons(loaded, budget))
-    raise typer.Exit(exit_of(result))
+    return exit_of(result)
 
 
 def explain_given(problem: Problem, path: Path) -> Exit:

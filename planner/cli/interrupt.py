@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
 
+from planner.annotations import Final
 from planner.budget import LimitReached
 from planner.plan import StoppedBy
 

@@ -8,10 +8,8 @@ import os
 import resource
 import time
 from pathlib import Path
-from typing import Final
 
-import typer
-
+from planner.annotations import Final
 from planner.budget import GIB, resident_bytes
 
 MEMORY_SHARE: Final = 0.8
@@ -38,7 +36,9 @@ def _positive(text: str | float, unit: str) -> float:
     except ValueError:
         value = math.nan
     if not value > 0:
-        raise typer.BadParameter(f"{text!r} is not a number of {unit} above 0, nor 'none'")
+        from argparse import ArgumentTypeError  # noqa: PLC0415 - only mistakes need it
+
+        raise ArgumentTypeError(f"{text!r} is not a number of {unit} above 0, nor 'none'")
     return value
 
 

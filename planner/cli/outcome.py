@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import traceback
 
 from planner.budget import LimitReached
 from planner.cli.exits import Exit
@@ -33,6 +32,8 @@ def tell_error(error: BaseException) -> Exit:
     code, message = judge(error)
     tell(message)
     if os.environ.get("FORETHOUGHT_DEBUG"):
+        import traceback  # noqa: PLC0415 - for those who look for a bug only
+
         traceback.print_exception(error)
     return code
 

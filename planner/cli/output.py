@@ -7,7 +7,11 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import TextIO
+
+from planner.annotations import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def give(text: str) -> None:

@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
 
+from planner.annotations import TYPE_CHECKING, Final
 from planner.cli.output import is_terminal
 from planner.plan import Progress, Result, Status, StoppedBy
 

@@ -3,57 +3,61 @@
 from __future__ import annotations
 
 import errno
-import json as json_format
 from collections.abc import Callable
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import LimitReached
-from planner.cli import arguments
+from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
+from planner.cli.exits import Exit
 from planner.cli.interrupt import interruptible
 from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
+from planner.cli.parser import one_of
 from planner.cli.progress import Watch, shown
 from planner.errors import UnsupportedError
 from planner.plan import Result, Status, StoppedBy
 
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
 
-class Mode(StrEnum):
-    """When the search is content."""
-
-    ANYTIME = "anytime"
-    FIRST = "first"
-    OPTIMAL = "optimal"
+ABOUT: Final = "Find a plan, and prove it optimal where time allows."
+MODES: Final = ("anytime", "first", "optimal")
 
 
-def solve(
-    context: typer.Context,
-    domain: arguments.Domain,
-    problem: arguments.OptionalProblem = None,
+def arguments(parser: Parser) -> None:
+    """Declare what the command takes."""
+    add_domain(parser)
+    add_problem(parser, optional=True)
+    modes = "Improve until proved; stop at the first plan; go for the proof (default: %(default)s)."
+    parser.add_argument("--mode", type=one_of(*MODES), default="anytime", metavar="|".join(MODES), help=modes)
+    parser.add_argument("--search", metavar="NAME", help="The search algorithm.")
+    parser.add_argument("--heuristic", metavar="NAME", help="The heuristic.")
+    parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
+    add_limits(parser, default=10.0)
+    parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
+    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    add_quiet(parser)
+
+
+def run(
+    started: float,
     *,
-    mode: Annotated[
-        Mode,
-        typer.Option(
-            parser=arguments.one_of(*Mode),
-            metavar="|".join(Mode),
-            help="Improve until proved; stop at the first plan; go for the proof.",
-        ),
-    ] = Mode.ANYTIME,
-    search: Annotated[str | None, typer.Option(metavar="NAME", help="The search algorithm.")] = None,
-    heuristic: Annotated[str | None, typer.Option(metavar="NAME", help="The heuristic.")] = None,
-    engine: Annotated[str | None, typer.Option(metavar="NAME", help="A planner known to unified-planning.")] = None,
-    time_limit: arguments.TimeLimit = 10.0,
-    memory_limit: arguments.MemoryLimit = None,
-    plan_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the plan to FILE as well.")] = None,
-    json: arguments.Json = False,
-    quiet: arguments.Quiet = False,
-) -> None:
-    """Find a plan, and prove it optimal where time allows."""
+    domain: str,
+    problem: str | None,
+    mode: str,
+    search: str | None,
+    heuristic: str | None,
+    engine: str | None,
+    time_limit: float,
+    memory_limit: float | None,
+    plan_file: Path | None,
+    json: bool,
+    quiet: bool,
+) -> Exit:
+    """Print the plan or the whole result."""
     if plan_file is not None:
         check_writable(plan_file)
     memory, watch = limit_memory(memory_limit), Watch()
@@ -64,18 +68,18 @@ def solve(
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
         from planner.strategy import checked_names  # noqa: PLC0415 - as above
 
-        checked_names(mode.value, search, heuristic)
-        with interruptible(left(time_limit, context.obj)) as watchman:
+        checked_names(mode, search, heuristic)
+        with interruptible(left(time_limit, started)) as watchman:
             loaded = load(domain, problem)
             of_problem = named(domain, problem) if engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
                 return solve_problem(
                     loaded,
-                    mode=mode.value,
+                    mode=mode,
                     search=search,
                     heuristic=heuristic,
                     engine=engine,
-                    time_limit=left(time_limit, context.obj),
+                    time_limit=left(time_limit, started),
                     memory_limit=memory,
                     on_progress=watch,
                     cancel=cancel,
@@ -90,7 +94,7 @@ def solve(
             write_atomically(plan_file, ipc_text(result))
     finally:
         show(result, json=json)
-    raise typer.Exit(exit_of(result))
+    return exit_of(result)
 
 
 def attempt(work: Callable[[], Result], watch: Watch) -> Result:
@@ -114,7 +118,9 @@ def attempt(work: Callable[[], Result], watch: Watch) -> Result:
 def show(result: Result, *, json: bool) -> None:
     """Print the result on stdout: JSON, or the plan in the competition's format, or nothing where there is none."""
     if json:
-        give(json_format.dumps(result.to_dict()))
+        from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
+
+        give(dumps(result.to_dict()))
     elif result.plan is not None:
         give(ipc_text(result))
 

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from planner.cli import arguments
+from planner.annotations import TYPE_CHECKING, Final
+from planner.cli.arguments import add_domain, add_problem
 from planner.cli.exits import Exit
 from planner.cli.output import give
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan in the competition's format, or in JSON.")]
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
+
+ABOUT: Final = "Check a plan, step by step, against the problem as it was written."
 
 
-def validate(domain: arguments.Domain, problem: arguments.Problem, plan: PlanFile) -> None:
-    """Check a plan, step by step, against the problem as it was written."""
+def arguments(parser: Parser) -> None:
+    """Declare what the command takes."""
+    add_domain(parser)
+    add_problem(parser)
+    parser.add_argument("plan", type=Path, metavar="PLAN", help="A plan in the competition's format, or in JSON.")
+
+
+def run(_started: float, *, domain: str, problem: str, plan: Path) -> Exit:
+    """Print the verdict."""
     from planner.cli.plans import plan_from  # noqa: PLC0415 - each command loads only what it runs
     from planner.load import load  # noqa: PLC0415 - as above
-    from planner.validate import validate as judge  # noqa: PLC0415 - as above
+    from planner.validate import validate  # noqa: PLC0415 - as above
 
     loaded = load(domain, problem)
     found, claimed_cost = plan_from(plan, loaded)
-    verdict = judge(loaded, found.steps, claimed_cost=claimed_cost)
+    verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
     give(str(verdict))
-    raise typer.Exit(Exit.OK if verdict.valid else Exit.NEGATIVE)
+    return Exit.OK if verdict.valid else Exit.NEGATIVE

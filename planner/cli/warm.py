@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
-import typer
-
+from planner.annotations import TYPE_CHECKING, Final
 from planner.cli.exits import Exit
 from planner.cli.output import give, tell
 
+if TYPE_CHECKING:
+    from planner.cli.parser import Parser
 
-def warm(
-    *,
-    again: Annotated[bool, typer.Option("--again", help="Make it even if it is there.")] = False,
-) -> None:
-    """Compile the inner loops of search to machine code now, once; otherwise that happens when it is first needed.
+ABOUT: Final = "Compile the inner loops of search to machine code now, and not when it is first needed."
 
-    Prints the folder where the code is kept.
-    """
+
+def arguments(parser: Parser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("--again", action="store_true", help="Make it even if it is there.")
+
+
+def run(_started: float, *, again: bool) -> Exit:
+    """Print the folder where the code is kept."""
     from planner.compiled import library, making  # noqa: PLC0415 - each command loads only what it runs
 
     if library.loaded() is None or again:
         if not making.can_make():
             tell("numba is not installed: search stays in plain Python, which gives the same answers more slowly")
-            raise typer.Exit(Exit.UNSUPPORTED)
+            return Exit.UNSUPPORTED
         tell("making machine code; this takes about a minute")
         began = time.monotonic()
         making.make()
         tell(f"made in {time.monotonic() - began:.0f} s")
     give(str(library.folder()))
+    return Exit.OK

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from planner import load, validate
-from planner.cli import Exit, limits, main
+from planner.cli import Exit, limits, main, root
 from planner.cli.plans import plan_from
 from planner.loading.shipped import shipped_names
 
@@ -135,6 +135,7 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "no memory at all": ("solve courier.yaml --memory-limit 1e-9", Exit.NO_VERDICT, "", "ended: the memory limit"),
     "no such language": ("compile courier.yaml --to xml", Exit.USAGE, "", "'xml' is not one of pddl, yaml, json"),
     "help of a command": ("compile --help", Exit.OK, "--to pddl|yaml|json", ""),
+    "help before what is missing": ("compile -h", Exit.OK, "Usage: forethought compile", ""),
     "quiet": ("solve domain.pddl problem.pddl --quiet", Exit.OK, "(move r hall stairs)", ""),
     "no file": ("solve nowhere.pddl problem.pddl", Exit.USAGE, "", "Error: nowhere.pddl: there is no such file"),
     "a broken file": ("solve broken.pddl problem.pddl", Exit.USAGE, "", "Error: broken.pddl:"),
@@ -152,9 +153,37 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "",
         "'fast' is not one of anytime, first, optimal",
     ),
-    "no such option": ("solve courier.yaml --fast", Exit.USAGE, "", "No such option"),
-    "no such command": ("sovle courier.yaml", Exit.USAGE, "", "No such command 'sovle'"),
-    "no argument": ("solve", Exit.USAGE, "", "Missing argument"),
+    "no such option": ("solve courier.yaml --fast", Exit.USAGE, "", "there is no option '--fast'"),
+    "no such command": ("sovle courier.yaml", Exit.USAGE, "", "no command 'sovle'; did you mean 'solve'?"),
+    "no such option of the root": ("--verzion", Exit.USAGE, "", "no option '--verzion'; did you mean '--version'?"),
+    "a misspelt option": ("solve courier.yaml --tme-limit 3", Exit.USAGE, "", "did you mean '--time-limit'?"),
+    "the beginning of an option": ("solve courier.yaml --mod first", Exit.USAGE, "", "there is no option '--mod'"),
+    "an option without its value": (
+        "solve courier.yaml --time-limit",
+        Exit.USAGE,
+        "",
+        "Error: expected SECONDS after --time-limit, found nothing; see 'forethought solve --help'",
+    ),
+    "an option for a value": (
+        "solve courier.yaml --plan-file --json",
+        Exit.USAGE,
+        "",
+        "FILE after --plan-file, found --json",
+    ),
+    "a value that is not wanted": ("solve courier.yaml --json=1", Exit.USAGE, "", "--json takes no value"),
+    "no argument": ("solve", Exit.USAGE, "", "required: DOMAIN"),
+    "no required option": ("compile courier.yaml", Exit.USAGE, "", "required: --to"),
+    "one argument too many": (
+        "solve domain.pddl problem.pddl plan",
+        Exit.USAGE,
+        "",
+        "one argument too many, 'plan'; expected DOMAIN PROBLEM; see",
+    ),
+    "an argument of a command without": ("demo now", Exit.USAGE, "", "too many, 'now'; expected options only"),
+    "options anywhere": ("solve --mode first domain.pddl -q problem.pddl", Exit.OK, "(move r hall stairs)", ""),
+    "values after a sign": ("solve --mode=first courier.yaml --time-limit=5 -q", Exit.OK, "(move", ""),
+    "an end of options": ("solve -q -- domain.pddl problem.pddl", Exit.OK, "(move r hall stairs)", ""),
+    "an argument like an option": ("solve -- -x.pddl --json", Exit.USAGE, "", "-x.pddl has no problem '--json'"),
     "a cost without a value": (
         "solve unpriced.yaml",
         Exit.USAGE,
@@ -280,6 +309,16 @@ def test_exit_code_and_streams(run: Run, line: str, code: Exit, out: str, err: s
     assert (real_code, out in real_out, err in real_err) == (code, True, True), (real_code, real_out, real_err)
     assert bool(real_out) is bool(out)
     assert "Traceback" not in real_err
+
+
+def test_help_lists_all_commands_and_their_options(run: Run) -> None:
+    listed = run("--help")[1]
+    for name in (*root.OWN, "bench"):
+        assert f"\n  {name} " in listed
+    for name in root.OWN:
+        code, out, err = run(name, "-h")
+        assert (code, err) == (0, "")
+        assert root.module_of(name).ABOUT in " ".join(out.split())
 
 
 def test_json_has_the_promised_shape(run: Run) -> None:

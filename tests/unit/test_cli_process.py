@@ -21,12 +21,12 @@ import typer
 
 import planner.cli.progress as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
-from planner.cli import Exit, limits, main, root
+from planner.cli import Exit, limits, main, others, root
 from planner.cli.interrupt import interruptible
 from planner.cli.outcome import exit_of, judge
 from planner.cli.progress import Watch, shown
 from planner.cli.solve import attempt, verdict
-from planner.errors import EngineError, NoPlan
+from planner.errors import EngineError, InputError, NoPlan
 
 CORRIDOR = """
 domain: corridor
@@ -76,8 +76,10 @@ def test_ten_steps_are_planned_without_anything_heavy(corridor: Path, tmp_path: 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert len(json.loads(done.stdout)["plan"]["steps"]) == 10
-    loaded = {name.partition(".")[0] for name in done.stderr.split()}
-    assert loaded & {"numba", "numpy", "unified_planning", "networkx", "rich"} == set()
+    modules = set(done.stderr.split())
+    heavy = {"numba", "numpy", "unified_planning", "networkx", "rich", "typer", "pydantic", "importlib.metadata"}
+    assert modules & heavy <= ({"pydantic", "importlib.metadata"} if source == "yaml" else set())
+    assert {f"planner.cli.{name}" for name in root.OWN} & modules == {"planner.cli.solve"}
 
 
 WASTEFUL = {
@@ -194,7 +196,7 @@ def test_a_search_that_does_not_look_at_the_clock_is_ended_too(tmp_path: Path) -
 
 
 def test_a_signal_while_the_command_is_loaded_is_quiet(tmp_path: Path) -> None:
-    (tmp_path / "typer.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
+    (tmp_path / "argparse.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n", encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *sys.path])
     done = subprocess.run(
         [sys.executable, "-m", "planner.cli", "--help"],
@@ -396,32 +398,89 @@ def single(name: str) -> None:
     typer.echo(f"single {name}")
 
 
+def ending(how: str) -> None:
+    """End in one of several ways."""
+    match how:
+        case "code":
+            raise typer.Exit(Exit.NEGATIVE)
+        case "mistake":
+            raise InputError("not so")
+        case "interrupt":
+            raise KeyboardInterrupt
+        case _:
+            raise RuntimeError(how)
+
+
 single_app = typer.Typer()
 single_app.command()(single)
 group_app = typer.Typer()
 group_app.command("first")(single)
 group_app.command("second")(single)
+ending_app = typer.Typer()
+ending_app.command()(ending)
+
+
+@pytest.fixture
+def extra(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let another package have the command `extra`: the Typer app of a name here."""
+    apps = SimpleNamespace(single_app=single_app, group_app=group_app, ending_app=ending_app)
+    monkeypatch.setitem(sys.modules, "elsewhere", apps)
+
+    def install(app: str) -> None:
+        entries = [EntryPoint("extra", f"elsewhere:{app}", others.GROUP)]
+        monkeypatch.setattr(others, "entry_points", lambda *, group: entries if group == others.GROUP else [])
+
+    return install
 
 
 @pytest.mark.parametrize(
     ("app", "line"), [("single_app", "extra x"), ("group_app", "extra first x"), ("group_app", "extra second x")]
 )
 def test_other_packages_bring_commands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], app: str, line: str
+    extra: Callable[[str], None], capsys: pytest.CaptureFixture[str], app: str, line: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "elsewhere", SimpleNamespace(single_app=single_app, group_app=group_app))
-    entries = [EntryPoint("extra", f"elsewhere:{app}", root.GROUP)]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: entries if group == root.GROUP else [])
+    extra(app)
     with pytest.raises(SystemExit) as ended:
         main(line.split())
     assert (ended.value.code or 0, capsys.readouterr().out) == (0, "single x\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("extra code", Exit.NEGATIVE, ""),
+        ("extra mistake", Exit.USAGE, "Error: not so\n"),
+        ("extra interrupt", Exit.INTERRUPTED, ""),
+        ("extra bug", Exit.INTERNAL, "Internal error: RuntimeError: bug\n"),
+        ("extra", Exit.USAGE, "Usage: forethought extra"),
+        ("extra code --nope", Exit.USAGE, "Usage: forethought extra"),
+        ("extre", Exit.USAGE, "Error: there is no command 'extre'; did you mean 'extra'?\n"),
+    ],
+)
+def test_other_packages_commands_end_as_ours(
+    extra: Callable[[str], None], capsys: pytest.CaptureFixture[str], line: str, code: Exit, message: str
+) -> None:
+    extra("ending_app")
+    with pytest.raises(SystemExit) as ended:
+        main(line.split())
+    assert ended.value.code == code
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_help_says_what_other_packages_commands_do(
+    extra: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    extra("ending_app")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "\n  extra     End in one of several ways.\n" in capsys.readouterr().out
+
+
 def test_a_command_that_cannot_be_loaded_harms_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    entries = [EntryPoint("extra", "no_such_package:app", root.GROUP)]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: entries)
+    entries = [EntryPoint("extra", "no_such_package:app", others.GROUP)]
+    monkeypatch.setattr(others, "entry_points", lambda **_: entries)
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     assert (ended.value.code or 0) == 0

@@ -9,11 +9,10 @@ import time
 
 import pytest
 from search_twins import finished
-from typer.testing import CliRunner
 
 from planner import Status, load, solve, tiers
 from planner.cli.exits import Exit
-from planner.cli.root import root_for
+from planner.cli.root import dispatch
 from planner.compiled import library, making
 from planner.errors import ForethoughtError
 from planner.search.run import Ending
@@ -127,25 +126,23 @@ def test_code_in_a_folder_that_others_can_write_to_is_not_loaded():
 
 
 @pytest.mark.usefixtures("cache")
-def test_warm_makes_code_once(monkeypatch):
+def test_warm_makes_code_once(monkeypatch, capsys):
     made = []
     monkeypatch.setattr(making, "make", lambda: made.append(True))
-    app = root_for(["warm"])
-    done = CliRunner().invoke(app, ["warm"])
-    assert (done.exit_code, done.stdout.strip(), made) == (0, str(library.folder()), [True])
+    assert dispatch(["warm"], 0.0) is Exit.OK
+    assert (capsys.readouterr().out.strip(), made) == (str(library.folder()), [True])
     monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
-    CliRunner().invoke(app, ["warm"])
+    dispatch(["warm"], 0.0)
     assert made == [True]
-    CliRunner().invoke(app, ["warm", "--again"])
+    dispatch(["warm", "--again"], 0.0)
     assert made == [True, True]
 
 
 @pytest.mark.usefixtures("cache")
-def test_warm_without_numba_says_so(monkeypatch):
+def test_warm_without_numba_says_so(monkeypatch, capsys):
     monkeypatch.setattr(making, "find_spec", lambda _: None)
-    done = CliRunner().invoke(root_for(["warm"]), ["warm"])
-    assert done.exit_code == Exit.UNSUPPORTED
-    assert "numba is not installed" in done.stderr
+    assert dispatch(["warm"], 0.0) is Exit.UNSUPPORTED
+    assert "numba is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("cache")
