@@ -9,9 +9,9 @@ from planner.compiled.accounts import Accounts
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
-from planner.compiled.registry import first_registry, with_table
 from planner.compiled.relaxed import exploration, packed_relaxation
 from planner.compiled.space import first_state, packed_space
+from planner.compiled.states import first_registry, with_table
 from planner.heuristics.relaxed import relax
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n

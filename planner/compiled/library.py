@@ -18,14 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from planner.kernels import astar, lazy, registry
+from planner.kernels import astar, lazy, registry, width
 from planner.kernels.kernel import ENTRIES as ENTRIES  # noqa: PLC0414 - given on
 
 Call = Callable[..., int]
 _SOURCES: Final = Path(astar.__file__).parent
 _STAMP: Final = "complete"
 """The file that is written last: it says for which LLVM and processor the others are."""
-assert lazy and registry  # noqa: S101, PT018 - imported for their entries
+assert lazy and registry and width  # noqa: S101, PT018 - imported for their entries
 
 _loaded: list[dict[str, Call]] = []
 _kept: list[Any] = []

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from typing import Final
 
 from planner.compiled import library
 from planner.compiled.astar import CompiledAstar
+from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
+from planner.compiled.width import CompiledWidth
 from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import WEIGHTS
 from planner.task import Task
 
-UNIT: Final = 2_000
+UNIT: Final = 1_000
 """Evaluations before greedy search is begun again in another order, beside the first."""
 
 
@@ -33,25 +36,37 @@ def compiled_search(
     entries = library.loaded() or library.ENTRIES
     if search in {"astar", "uniform"}:
         return CompiledAstar(task, heuristic or "blind", entries, states=states).steps
-    lazy = CompiledLazy(task, costs, entries, milestones=landmarks, check=check)
+    guide = Guide(task, costs, entries, milestones=landmarks, check=check)
+    lazy = CompiledLazy(guide)
     if search == "weighted":
         return lambda run: _improving(lazy, run)
-    return (lambda run: _varied(lazy, run)) if landmarks else lazy.greedy
+    return (lambda run: _varied(guide, run)) if landmarks else lazy.greedy
 
 
-def _varied(lazy: CompiledLazy, run: Run) -> Steps:
-    """Search greedily, and after a while by turns also in other orders: how long it takes is much a matter of luck."""
-    first, before = lazy.greedy(run), run.evaluated
-    waiting: Steps = lazy.twin().restarting(run, UNIT)
-    current = first
-    while True:
+def _varied(guide: Guide, run: Run) -> Steps:
+    """Search greedily, and when that lasts, by turns also in other orders, and by novelty.
+
+    How long it takes to a plan is much a matter of luck, and one search is lucky where another one is not.
+    """
+    first, before = CompiledLazy(guide).greedy(run), run.evaluated
+    while run.evaluated - before < UNIT:
         try:
-            next(current)
+            next(first)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-        if current is not first or run.evaluated - before > UNIT:
-            current, waiting = waiting, current
+    return (yield from _in_turn([first, CompiledLazy(guide).restarting(run, UNIT), CompiledWidth(guide).steps(run)]))
+
+
+def _in_turn(searches: list[Steps]) -> Steps:
+    """Go on with one after the other, until one of them has ended."""
+    for steps in cycle(searches):
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        yield
+    raise AssertionError
 
 
 def _improving(lazy: CompiledLazy, run: Run) -> Steps:

@@ -57,7 +57,11 @@ RANDOM: Final = 37
 """The last random number."""
 SEED: Final = 38
 """Not 0: the order of actions and operators is another one, drawn from this number."""
-HOW_MANY: Final = 39
+MANY: Final = 39
+"""Actions that can be applied in the state that is expanded now."""
+TRIED: Final = 40
+"""How many of them were."""
+HOW_MANY: Final = 41
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""

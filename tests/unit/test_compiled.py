@@ -14,10 +14,12 @@ from search_twins import applied, closed, finished, is_goal, perfect, random_tas
 from planner.compiled import library
 from planner.compiled.arrays import empty_index, words, zeros
 from planner.compiled.astar import KINDS, CompiledAstar
+from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.packing import WORD_BITS, packing
 from planner.compiled.relaxed import exploration, packed_relaxation
 from planner.compiled.space import packed_space
+from planner.compiled.width import CompiledWidth
 from planner.heuristics import REGISTRY
 from planner.heuristics.relaxed import AXIOM, relax
 from planner.kernels import heap
@@ -80,12 +82,12 @@ def test_h_max_is_that_of_the_reference_tier(seed):
         assert min(value, INFINITE) == min(twin(bits(state)), INFINITE)
 
 
-def lazy(task: Task, entries, **options) -> CompiledLazy:
-    return CompiledLazy(task, [action.cost + 1 for action in task.actions], entries, **options)
+def guide(task: Task, entries, **options) -> Guide:
+    return Guide(task, [action.cost + 1 for action in task.actions], entries, **options)
 
 
 def improved(task: Task, entries, **options) -> Run:
-    run, search = Run(), lazy(task, entries, **options)
+    run, search = Run(), CompiledLazy(guide(task, entries), **options)
     for weight in (5, 2):
         if finished(search.weighted(run, weight)) is Ending.EXHAUSTED:
             return run
@@ -99,7 +101,7 @@ def improved(task: Task, entries, **options) -> Run:
 def test_lazy_search_finds_a_plan_where_there_is_one(seed, landmarks):
     task, run = random_task(seed), Run()
     best = perfect(task)[frozenset(task.initial)]
-    ending = finished(lazy(task, PLAIN, milestones=landmarks, work=50, room=1).greedy(run))
+    ending = finished(CompiledLazy(guide(task, PLAIN, milestones=landmarks), work=50, room=1).greedy(run))
     assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
     if best < INFINITY:
         assert replayed(task, run.plan) == run.limit >= best
@@ -116,9 +118,18 @@ def test_lazy_search_improves_plans_until_none_is_cheaper(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_width_search_finds_a_plan_where_there_is_one(seed):
+    task, run = random_task(seed), Run()
+    best = perfect(task)[frozenset(task.initial)]
+    ending = finished(CompiledWidth(guide(task, PLAIN), work=50, room=1, seen=64).steps(run))
+    assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
+    assert replayed(task, run.plan) == run.limit >= best if best < INFINITY else run.lower_bound == INFINITY
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_relaxed_plan_is_a_plan_of_the_relaxation(seed):
     task = random_task(seed)
-    search, packed = lazy(task, PLAIN, milestones=False), packing(task)
+    search, packed = guide(task, PLAIN, milestones=False), packing(task)
     relaxed = relax(task, [action.cost + 1 for action in task.actions])
     twin = REGISTRY["hmax"].build(task, [action.cost + 1 for action in task.actions], lambda: None)
     states = list(reachable(task))
@@ -216,6 +227,8 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
                 twin.limit, twin.expanded, twin.evaluated, twin.generated,
             )  # fmt: skip
         mine, twin = improved(task, entries), improved(task, PLAIN)
+        for run, kernels in ((mine, entries), (twin, PLAIN)):
+            finished(CompiledWidth(guide(task, kernels)).steps(run))
         assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
     stamp = next(Path(tmp_path).rglob("complete"))
     stamp.write_text("another processor", "utf-8")

@@ -1,0 +1,59 @@
+"""States that were reached, as they begin and as they become more."""
+
+from __future__ import annotations
+
+from planner.compiled.arrays import empty_index, index, lengthened, zeros
+from planner.compiled.guide import Guide
+from planner.compiled.library import Call
+from planner.kernels.data import NOTHING, Registry
+from planner.kernels.lazy import Reached
+
+
+def first_registry(initial: list[int], states: int, entries: dict[str, Call]) -> Registry:
+    """Return a registry that has room for so many `states`, with the packed initial one as number 0."""
+    registry = Registry(zeros(states * len(initial)), empty_index(1 << (2 * states).bit_length()))
+    for word, value in enumerate(initial):
+        registry.state[word] = value
+    entries["enter_all"](registry, 1, len(initial))
+    return registry
+
+
+def with_table(registry: Registry, count: int, states: int, words: int, entries: dict[str, Call]) -> Registry:
+    """Return `registry`, which has `count` states, with a table that is long enough for so many `states`."""
+    if 2 * states > len(registry.table):
+        registry = registry._replace(table=empty_index(1 << (4 * states).bit_length()))
+        entries["enter_all"](registry, count, words)
+    return registry
+
+
+class States:
+    """The states that a guided search has reached, and how."""
+
+    def __init__(self, guide: Guide, room: int) -> None:
+        self._guide = guide
+        self.registry = first_registry(guide.initial, room, guide.entries)
+        self.reached = Reached(
+            empty_index(room), empty_index(room), index([0] * room), zeros(room), zeros(room * guide.mark_words)
+        )
+        guide.entries["accept_first"](guide.milestones, self.reached.accepted, self.registry.state)
+
+    def grow(self, count: int, states: int) -> None:
+        """Make room for so many `states`; there are `count` now."""
+        guide, reached = self._guide, self.reached
+        if states > len(reached.parent):
+            length = len(lengthened(reached.parent, states))
+            lengthened(reached.action, length)
+            lengthened(reached.depth, length)
+            lengthened(reached.cost, length)
+            lengthened(reached.accepted, length * guide.mark_words)
+            lengthened(self.registry.state, length * guide.packed.words)
+        self.registry = with_table(self.registry, count, states, guide.packed.words, guide.entries)
+
+    def plan(self, state: int) -> list[int]:
+        """Return the actions that lead to `state`."""
+        reached = self.reached
+        actions: list[int] = []
+        while reached.parent[state] != NOTHING:
+            actions.append(reached.action[state])
+            state = reached.parent[state]
+        return actions[::-1]
