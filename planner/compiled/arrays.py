@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import accumulate, chain
 from typing import Any, Final, get_type_hints
 
@@ -52,8 +53,12 @@ def lengthened(old: array[int], length: int) -> array[int]:
 
 def hollow(record: Any) -> Any:
     """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
-    kinds = get_type_hints(record, include_extras=True)
-    return record(*(array(kind.__metadata__[0], [0]) for kind in kinds.values()))
+    return record(*[array(code, [0]) for code in _type_codes(record)])
+
+
+@cache
+def _type_codes(record: Any) -> list[str]:
+    return [kind.__metadata__[0] for kind in get_type_hints(record, include_extras=True).values()]
 
 
 def size(*records: Any) -> int:
