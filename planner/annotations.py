@@ -6,14 +6,14 @@ these names from here instead.
 
 from __future__ import annotations
 
-__all__ = ["TYPE_CHECKING", "Any", "Final", "NoReturn", "TypeVar", "cast"]
+__all__ = ["TYPE_CHECKING", "Any", "Final", "NoReturn", "Protocol", "TypeVar", "cast"]
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, Final, NoReturn, TypeVar, cast
+    from typing import Any, Final, NoReturn, Protocol, TypeVar, cast
 else:
-    Any = Final = NoReturn = object
+    Any = Final = NoReturn = Protocol = object
 
     def TypeVar(name: str) -> object:  # noqa: N802 - as it is called there
         """Return what stands for a type."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import Final
 
+from planner.annotations import Final
 from planner.budget import Budget
 from planner.model import DomainModel, Number, Problem
 from planner.model.memo import kept_with_domain

@@ -6,8 +6,7 @@ Rules are applied layer by layer, each layer to its fixed point (stratified sema
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.task import AxiomLayer, State, Task, bits
 
 REMEMBERED: Final = 100_000

@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import InputError, Location, did_you_mean
 from planner.loading.files import (
     DOCUMENTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
+from planner.annotations import Any
 from planner.answer import Answer, unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.collector import collector_paused

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
 
+from planner.annotations import Final
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
+from planner.records import dataclass
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Generator
-from typing import Final
 
+from planner.annotations import Final
 from planner.search.run import Ending, Steps
 
 PATIENCE_LOADED: Final = 0.003

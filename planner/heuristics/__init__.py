@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.heuristics.blind import BLIND
 from planner.heuristics.goalcount import GOAL_COUNT
 from planner.heuristics.hadd import HADD

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
+from planner.annotations import Protocol
+from planner.records import dataclass
 from planner.task import State, Task
 
 Check = Callable[[], None]

@@ -9,13 +9,13 @@ Westphal, 2010). The orders are in `planner.heuristics.landmark_orders`.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass
-from typing import Final
 
+from planner.annotations import Final
 from planner.heuristics.kind import Check
 from planner.heuristics.landmark_orders import reasonable_orders
 from planner.heuristics.relaxed import RelaxedTask
 from planner.model import Atom
+from planner.records import dataclass
 from planner.task import Task, bits, facts_of
 
 MOST_FACTS: Final = 4

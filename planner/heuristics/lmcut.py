@@ -17,11 +17,11 @@ lies among them. And a successor inherits the landmarks of its parent that do no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
 from planner.heuristics.relaxed import Start, relax
+from planner.records import dataclass
 from planner.task import INFINITY, State, Task
 
 

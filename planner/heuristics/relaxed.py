@@ -9,9 +9,9 @@ always: deriving less never makes a relaxed plan impossible, so no estimate beco
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
 
+from planner.annotations import Final
+from planner.records import dataclass
 from planner.task import INFINITY, State, Task
 
 AXIOM: Final = -1

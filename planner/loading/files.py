@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
+from planner.annotations import TYPE_CHECKING, Final
 from planner.errors import InputError, Location, UnsupportedError
 from planner.loading.source import LazyProblems, Source
 from planner.model import DomainModel, Problem

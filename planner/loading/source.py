@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
+from planner.annotations import Protocol
 from planner.model import DomainModel, Problem
 
 
@@ -14,15 +14,12 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """What it was asked for by."""
-        ...
 
     def domain(self) -> DomainModel:
         """Return its domain; raises `InputError` where it has none, or more than one."""
-        ...
 
     def problems(self) -> Mapping[str, Problem]:
         """Return its problems by name, each made when it is looked up."""
-        ...
 
 
 class LazyProblems(Mapping[str, Problem]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from planner.annotations import Final
 from planner.errors import InputError, Location, PlanError
@@ -13,6 +12,7 @@ from planner.pddl.expressions import number
 from planner.pddl.names import Names
 from planner.pddl.trees import counted, nearest, quote
 from planner.plan import Plan, Step
+from planner.records import dataclass, field
 
 _COMMENT: Final = re.compile(r";.*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
 
+from planner.annotations import Final
+from planner.records import dataclass
 from planner.search.astar import astar
 from planner.search.breadth import breadth_first
 from planner.search.greedy import greedy

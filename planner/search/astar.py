@@ -7,8 +7,7 @@ bound that it inherits from its parent, and many wait there for ever.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
+from planner.annotations import Any, Final
 from planner.search.queues import LastIn
 from planner.search.run import Ending, Estimate, Knowing, Run, Steps, path
 from planner.search.space import Space

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.search.run import Ending, Estimate, Run, Steps, path
 from planner.search.space import Space
 from planner.task import State

@@ -7,8 +7,7 @@ all before, they get many turns more (dual queues and boosting: Helmert, 2006; R
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.search.queues import Batches
 from planner.search.run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice, path
 from planner.search.space import Space

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
-from typing import Any
 
+from planner.annotations import Any
 from planner.task import State
 
 

@@ -8,10 +8,11 @@ best plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from planner.annotations import Any, Final
+from planner.records import dataclass
 from planner.search.space import Space
 from planner.task import INFINITY, State
 

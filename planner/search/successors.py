@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
 
+from planner.annotations import Final
 from planner.task import State, Task, bits
 
 SMALL: Final = 24

@@ -6,8 +6,8 @@ Where a small state space is to be searched through, nothing in Python does it f
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Final
 
+from planner.annotations import Final
 from planner.search.run import Ending, Estimate, Run, Steps, path
 from planner.search.space import Space
 from planner.task import INFINITY, State

@@ -7,8 +7,7 @@ estimate: when a search ends without a plan, the best one is proved optimal.
 
 from __future__ import annotations
 
-from typing import Final
-
+from planner.annotations import Final
 from planner.search.queues import Batches
 from planner.search.run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice, path
 from planner.search.space import Space

@@ -8,8 +8,8 @@ stratified fixed points (`strata`, `world`), and effects as declared (`effects`)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from planner.annotations import Any
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Formula, Number, Problem
 from planner.model.formulas import conjuncts

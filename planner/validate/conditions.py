@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Problem, TypeHierarchy, Variable
 from planner.model.atoms import is_variable
+from planner.records import dataclass
 
 Objects = dict[str, None]
 """An ordered set of object names."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from planner.model import OPEN, Atom, DomainModel, Predicate, When
 from planner.model.actions import added, deleted
 from planner.model.atoms import is_variable
 from planner.model.memo import kept_with_domain
+from planner.records import dataclass
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
 from planner.validate.world import World
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Variable
 from planner.model.formulas import substitute
 from planner.plan import Step
+from planner.records import dataclass, field
 from planner.validate.conditions import Binding, Compiler, Universe
 from planner.validate.effects import Changes
 from planner.validate.world import World

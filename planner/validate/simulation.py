@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from planner.errors import UnsupportedError, did_you_mean
 from planner.model import TRUE, Action, Atom, DomainModel, Formula, Number, Problem
 from planner.model.memo import kept_with_domain
 from planner.plan import Step
+from planner.records import dataclass
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
 from planner.validate.costs import cost_of
 from planner.validate.effects import Changes, Effect, changes, staleness_of

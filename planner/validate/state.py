@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Final
 
+from planner.annotations import Final
 from planner.model import OPEN, Atom
 
 Row = tuple[str, ...]

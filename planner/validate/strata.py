@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from planner.errors import InputError
 from planner.model import Problem
+from planner.records import dataclass, field
 from planner.validate.conditions import (
     All,
     Compiler,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
+from planner.annotations import Any
 from planner.model import Formula, Number
 from planner.plan import json_number
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
