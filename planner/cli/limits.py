@@ -20,19 +20,19 @@ LEAST_ADDRESSES: Final = 64 * 1024**2
 """Bytes of address space that even the smallest limit leaves, to load what says that it is reached."""
 
 
-def seconds(text: str | float) -> float:
+def seconds(text: str) -> float:
     """Read a number of seconds above 0; `none` is infinity."""
     return _positive(text, "seconds")
 
 
-def gibibytes(text: str | float) -> float:
+def gibibytes(text: str) -> float:
     """Read a number of GiB above 0; `none` is infinity."""
     return _positive(text, "GiB")
 
 
-def _positive(text: str | float, unit: str) -> float:
+def _positive(text: str, unit: str) -> float:
     try:
-        value = math.inf if str(text).lower() == "none" else float(text)
+        value = math.inf if text.lower() == "none" else float(text)
     except ValueError:
         value = math.nan
     if not value > 0:

@@ -27,8 +27,11 @@ class Parser(ArgumentParser):
 
         Raises `InputError` for a mistake of usage; prints help and raises `SystemExit` where that is asked for.
         """
-        options, others = self._sorted(words)
-        return vars(self.parse_args([*options, "--", *others] if others else options))
+        values, surplus = self.parse_known_args(self._sorted(words))
+        if surplus:
+            places = " ".join(str(place.metavar) for place in self._get_positional_actions())
+            self.error(f"found one argument too many, {surplus[-1]!r}; expected {places or 'options only'}")
+        return vars(values)
 
     def error(self, message: str, hint: str | None = None) -> NoReturn:
         """Raise `InputError`."""
@@ -38,8 +41,8 @@ class Parser(ArgumentParser):
         """Write help to stdout."""
         give(self.format_help())
 
-    def _sorted(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return options, each in one word with its value, and all else; argparse wants arguments side by side."""
+    def _sorted(self, words: Sequence[str]) -> list[str]:
+        """Return options, each in one word with its value, before all else: argparse wants arguments side by side."""
         options: list[str] = []
         others: list[str] = []
         rest = iter(words)
@@ -50,11 +53,7 @@ class Parser(ArgumentParser):
                 options.append(self._with_value(word, rest))
             else:
                 others.append(word)
-        places = self._get_positional_actions()
-        if len(others) > len(places):
-            expected = " ".join(str(place.metavar) for place in places) or "options only"
-            self.error(f"found one argument too many, {others[len(places)]!r}; expected {expected}")
-        return options, others
+        return [*options, "--", *others] if others else options
 
     def _with_value(self, word: str, rest: Any) -> str:
         known = self._option_string_actions

@@ -136,6 +136,7 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "no such language": ("compile courier.yaml --to xml", Exit.USAGE, "", "'xml' is not one of pddl, yaml, json"),
     "help of a command": ("compile --help", Exit.OK, "--to pddl|yaml|json", ""),
     "help before what is missing": ("compile -h", Exit.OK, "Usage: forethought compile", ""),
+    "help before what is too much": ("compile a b c -h", Exit.OK, "Usage: forethought compile", ""),
     "quiet": ("solve domain.pddl problem.pddl --quiet", Exit.OK, "(move r hall stairs)", ""),
     "no file": ("solve nowhere.pddl problem.pddl", Exit.USAGE, "", "Error: nowhere.pddl: there is no such file"),
     "a broken file": ("solve broken.pddl problem.pddl", Exit.USAGE, "", "Error: broken.pddl:"),
