@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -18,10 +19,17 @@ __all__ = ["Exit", "main"]
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command that `arguments` (those of the process) name, and exit with a code of `Exit`."""
     started = time.monotonic()
-    if arguments is None:
-        arguments = sys.argv[1:]
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave)
+    if arguments is not None:
+        _run(arguments, started)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+    try:
+        _run(sys.argv[1:], started)
+    finally:
+        gc.freeze()  # the process ends: to look for garbage once more would take longer than many a plan
+
+
+def _run(arguments: Sequence[str], started: float) -> NoReturn:
     from planner.cli.root import run  # noqa: PLC0415 - a signal may come while it is loaded
 
     run(arguments, started)
