@@ -39,6 +39,8 @@ TURN: Final = 0.1
 """A turn is this part of the time that was spent before it."""
 BLIND_STATES: Final = 4_000_000
 """States after which uniform-cost search in plain Python gives up: they take about a GiB."""
+FEW_STATES: Final = 100_000
+"""The same where any plan will do: what is larger, estimates find sooner."""
 COMPACT: Final = 4
 """So many packed states take about as much memory as one in plain Python."""
 
@@ -122,12 +124,14 @@ def _heuristic_for(search: str, heuristic: str | None) -> str:
 
 def automatic(workplace: Workplace, mode: str) -> Steps:
     """Let the searches that suit `mode` take turns until one has the proof."""
+    if mode == "first":
+        blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
+        return take_turns([Contender(_improving(workplace), 4), blind], workplace.run)
     proof = Contender(workplace.search("astar"), 2)
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
         return take_turns([proof, blind], workplace.run)
-    improving = Contender(_improving(workplace), 4 if mode == "first" else 2)
-    return take_turns([improving, blind] if mode == "first" else [proof, improving, blind], workplace.run)
+    return take_turns([proof, Contender(_improving(workplace), 2), blind], workplace.run)
 
 
 def _improving(workplace: Workplace) -> Steps:

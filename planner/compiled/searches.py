@@ -55,7 +55,8 @@ def _varied(guide: Guide, run: Run) -> Steps:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    return (yield from _in_turn([first, CompiledLazy(guide).restarting(run, UNIT), CompiledWidth(guide).steps(run)]))
+    width, restarting = CompiledWidth(guide).steps(run), CompiledLazy(guide).restarting(run, UNIT)
+    return (yield from _in_turn([first, width, first, width, restarting]))
 
 
 def _in_turn(searches: list[Steps]) -> Steps:
