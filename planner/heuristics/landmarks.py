@@ -47,7 +47,9 @@ def landmarks(task: Task, relaxed: RelaxedTask, check: Check) -> Landmarks:
     marks = _propagated(task, relaxed, check)
     if marks[relaxed.goal] < 0:
         return NONE
-    found = marks[relaxed.goal] & ~bits([relaxed.start, relaxed.goal]) & ~bits(task.derived)
+    for fact in task.goal:
+        marks[fact] = max(marks[fact], 1 << fact)  # that a derived fact does not hold is not relaxed
+    found = (marks[relaxed.goal] | bits(task.goal)) & ~bits([relaxed.start, relaxed.goal])
     facts = sorted(facts_of(found), key=lambda fact: (marks[fact].bit_count(), fact))
     number = {fact: place for place, fact in enumerate(facts)}
     initial = set(task.initial)
