@@ -90,7 +90,10 @@ class Workplace:
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
-        ending = yield from tiered(reference, compiled) if (name, heuristic) in COMPILED else reference()
+        if (name, heuristic) in COMPILED:
+            ending = yield from tiered(reference, compiled, again=states is None)
+        else:
+            ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
 
     def _reference(self, name: str, heuristic: str) -> Steps:

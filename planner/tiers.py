@@ -24,15 +24,15 @@ LOOK_AGAIN: Final = 0.5
 """Seconds between two looks whether it is there now."""
 
 
-def tiered(reference: Callable[[], Steps], compiled: Callable[[], Steps]) -> Steps:
+def tiered(reference: Callable[[], Steps], compiled: Callable[[], Steps], *, again: bool = True) -> Steps:
     """Run a search: `reference` at first, which is given up for `compiled` if it lasts.
 
-    What the compiled search cannot finish begins again in plain Python.
+    What the compiled search cannot finish begins `again` in plain Python.
     """
     ending = yield from _until_compiled(reference())
     if ending is None:
         ending = yield from compiled()
-        if ending is Ending.INCOMPLETE:
+        if ending is Ending.INCOMPLETE and again:
             ending = yield from reference()
     return ending
 

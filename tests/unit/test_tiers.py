@@ -72,6 +72,15 @@ def test_what_machine_code_cannot_finish_begins_again_in_plain_python():
     assert log == [f"{name} {what}" for name in ("plain", "compiled", "plain") for what in ("begins", "is left")]
 
 
+@pytest.mark.usefixtures("impatient")
+def test_what_gives_up_by_itself_does_not_begin_again():
+    log = []
+    plain = steps(10**6, Ending.EXHAUSTED, log, "plain")
+    ended = finished(tiered(plain, steps(2, Ending.INCOMPLETE, log, "compiled"), again=False))
+    assert ended is Ending.INCOMPLETE
+    assert log == [f"{name} {what}" for name in ("plain", "compiled") for what in ("begins", "is left")]
+
+
 @pytest.mark.usefixtures("cache")
 def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypatch):
     started = []
