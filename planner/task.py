@@ -92,6 +92,11 @@ class Task:
     mutexes: tuple[tuple[int, ...], ...] = ()
 
     @property
+    def fields(self) -> list[tuple[int, ...]]:
+        """The variables, and after them one for each derived fact, ascending."""
+        return [*self.variables, *((fact,) for fact in sorted(self.derived))]
+
+    @property
     def has_conditional_effects(self) -> bool:
         """Whether any action has a conditional effect."""
         return any(action.conditional for action in self.actions)

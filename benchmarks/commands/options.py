@@ -7,9 +7,14 @@ import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from planner.cli.output import tell
+
+if TYPE_CHECKING:
+    from benchmarks.planners import Planner
 
 
 class Track(StrEnum):
@@ -108,3 +113,17 @@ BestKnown = Annotated[
         help="Best known costs for the satisficing score: lines with a task's name, a tab, and a cost.",
     ),
 ]
+
+
+def present(names: list[str]) -> list[Planner]:
+    """Return the planners of these names that are installed; the others are told of and left out."""
+    from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - each command loads only what it runs
+
+    found = []
+    for one in map(planner_of, names):
+        lacking = missing(one)
+        if lacking is None:
+            found.append(one)
+        else:
+            tell(f"{one.label} is left out: {lacking} is not installed")
+    return found

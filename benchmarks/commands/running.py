@@ -20,12 +20,12 @@ from benchmarks.commands.options import (
     Seed,
     SuiteFolder,
     TrackFilter,
+    present,
 )
 from benchmarks.commands.tasks import tasks_of
 from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
-    from benchmarks.planners import Planner
     from benchmarks.records import Record
 
 
@@ -50,7 +50,7 @@ def run(
     from benchmarks.run import Settings, attempts_of, run_all  # noqa: PLC0415 - as above
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, _present(planner))
+    attempts = attempts_of(tasks, present(planner))
     settings = Settings(Limits(time_limit, memory_limit), _validators(check), jobs, core.numbers if core else ())
     count = run_all(attempts, out, settings, _tell)
     others = f", the others were in {out} already" if count < len(attempts) else ""
@@ -78,7 +78,7 @@ def ground(
     from benchmarks.run import Settings, attempts_of, run_all  # noqa: PLC0415 - as above
 
     tasks = tasks_of(suite, track=track, domains=domain, names=name, sample=sample, seed=seed)
-    attempts = attempts_of(tasks, _present([OURS, THEIRS]), rounds)
+    attempts = attempts_of(tasks, present([OURS, THEIRS]), rounds)
     run_all(attempts, out, Settings(Limits(time_limit, memory_limit), (), cores=core.numbers if core else ()), _tell)
     give(ground_report(read_records(out)))
 
@@ -102,19 +102,6 @@ def validate(
     records = [check_again(record, tasks[record.task], _validators(check)) for record in read_records(results)]
     write_records(out or results, records)
     give(checks(records).markdown())
-
-
-def _present(names: list[str]) -> list[Planner]:
-    from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - each command loads only what it runs
-
-    found = []
-    for one in map(planner_of, names):
-        lacking = missing(one)
-        if lacking is None:
-            found.append(one)
-        else:
-            tell(f"{one.label} is left out: {lacking} is not installed")
-    return found
 
 
 def _validators(names: list[str] | None) -> list[str]:

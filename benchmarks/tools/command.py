@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from benchmarks.commands.options import present
+
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
     from benchmarks.tools.library import Library
@@ -54,7 +56,7 @@ def tools(
     from benchmarks.tools.others import PEERS  # noqa: PLC0415 - as above
 
     warm_up(subjects)
-    others = _present([*(planner or ()), *(PEERS if peers else ())])
+    others = present([*(planner or ()), *(PEERS if peers else ())])
     _measure(libraries, others, lambda library: measure(library, time_limit, rounds), time_limit, out)
 
 
@@ -80,19 +82,6 @@ def _measure(
     typer.echo(tools_table(measured))
     if any(one.outcome.startswith("wrong") and one.planner == OURS for one in measured):
         raise typer.Exit(10)
-
-
-def _present(names: list[str]) -> list[Planner]:
-    from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - as above
-
-    found = []
-    for one in map(planner_of, names):
-        lacking = missing(one)
-        if lacking is None:
-            found.append(one)
-        else:
-            typer.echo(f"{one.label} is left out: {lacking} is not installed", err=True)
-    return found
 
 
 def _libraries(profiles: Sequence[str], sizes: Sequence[int], seeds: int, subjects: int) -> Iterator[Library]:

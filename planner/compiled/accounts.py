@@ -1,14 +1,18 @@
-"""What a compiled search tells the others of its work."""
+"""What a compiled search tells the others of its work, and how much of it is done at a time."""
 
 from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from planner.compiled.arrays import size
 from planner.kernels import numbers as n
 from planner.search.run import Run
+
+WORK: Final = 4_000_000
+"""Steps of inner loops between two pauses: about 10 ms."""
+MOST_COST: Final = 1 << 40
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planner.compiled.accounts import Accounts
+from planner.compiled.accounts import MOST_COST, WORK, Accounts
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
@@ -20,11 +20,8 @@ from planner.search.run import Ending, Run, Steps
 from planner.task import Task
 
 KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}
-WORK: Final = 4_000_000
-"""Steps of inner loops between two pauses: about 10 ms."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
-MOST_COST: Final = 1 << 40
 
 
 @dataclass(slots=True)

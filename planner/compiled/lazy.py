@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Final
 
-from planner.compiled.accounts import Accounts
+from planner.compiled.accounts import MOST_COST, WORK, Accounts
 from planner.compiled.arrays import empty_index, lengthened, zeros
 from planner.compiled.guide import Guide
 from planner.compiled.states import States
@@ -15,11 +15,8 @@ from planner.kernels.data import INFINITE, NOTHING
 from planner.kernels.types import Types, first_slot
 from planner.search.run import Ending, Run, Steps
 
-WORK: Final = 4_000_000
-"""Steps of inner loops between two pauses: about 10 ms."""
 FIRST_TYPES: Final = 256
 BUCKETS: Final = 1 << 13
-MOST_COST: Final = 1 << 40
 
 
 class CompiledLazy:
@@ -51,13 +48,8 @@ class CompiledLazy:
             number[n.LIMIT] = min(run.limit, MOST_COST) if reopen else MOST_COST
             outcome = self._call(weight, reopen=reopen)
             accounts.settle(states.registry, states.reached, self._batches, self._types)
-            if outcome == n.FOUND:
-                state = number[n.GOAL_STATE]
-                run.found(states.plan(state), states.reached.cost[state])
-                return Ending.FIRST_PLAN
-            if outcome == n.EXHAUSTED:
-                run.proved(run.limit)
-                return Ending.EXHAUSTED
+            if (ending := states.ending(outcome, number[n.GOAL_STATE], run)) is not None:
+                return ending
             if outcome == n.FULL:
                 self._grow()
             if most is not None and number[n.EVALUATIONS] >= most:

@@ -42,7 +42,7 @@ class Packing:
 def packing(task: Task) -> Packing:
     """Return how the states of `task` are packed."""
     variable_of = [0] * len(task.facts)
-    variables = [*task.variables, *((fact,) for fact in sorted(task.derived))]
+    variables = task.fields
     for variable, facts in enumerate(variables):
         for fact in facts:
             variable_of[fact] = variable

@@ -5,8 +5,10 @@ from __future__ import annotations
 from planner.compiled.arrays import empty_index, index, lengthened, zeros
 from planner.compiled.guide import Guide
 from planner.compiled.library import Call
+from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Registry
 from planner.kernels.lazy import Reached
+from planner.search.run import Ending, Run
 
 
 def first_registry(initial: list[int], states: int, entries: dict[str, Call]) -> Registry:
@@ -48,6 +50,16 @@ class States:
             lengthened(reached.accepted, length * guide.mark_words)
             lengthened(self.registry.state, length * guide.packed.words)
         self.registry = with_table(self.registry, count, states, guide.packed.words, guide.entries)
+
+    def ending(self, outcome: int, goal_state: int, run: Run) -> Ending | None:
+        """Tell `run` what a kernel that returned `outcome` found or proved; return how the search ends, if it does."""
+        if outcome == n.FOUND:
+            run.found(self.plan(goal_state), self.reached.cost[goal_state])
+            return Ending.FIRST_PLAN
+        if outcome == n.EXHAUSTED:
+            run.proved(run.limit)
+            return Ending.EXHAUSTED
+        return None
 
     def plan(self, state: int) -> list[int]:
         """Return the actions that lead to `state`."""

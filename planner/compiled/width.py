@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.compiled.accounts import Accounts
+from planner.compiled.accounts import WORK, Accounts
 from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
 from planner.compiled.guide import Guide
 from planner.compiled.states import States
@@ -13,8 +13,6 @@ from planner.kernels.states import holds
 from planner.kernels.width import NOVEL, Facts, Frontier
 from planner.search.run import Ending, Run, Steps
 
-WORK: Final = 4_000_000
-"""Steps of inner loops between two pauses: about 10 ms."""
 SEEN: Final = 1 << 20
 """Elements of the table for novelty, of 32 bits each: 4 MiB."""
 
@@ -59,13 +57,8 @@ class CompiledWidth:
         while True:
             outcome = self._call()
             accounts.settle(states.registry, states.reached, self._frontier)
-            if outcome == n.FOUND:
-                state = number[n.GOAL_STATE]
-                run.found(states.plan(state), states.reached.cost[state])
-                return Ending.FIRST_PLAN
-            if outcome == n.EXHAUSTED:
-                run.proved(run.limit)
-                return Ending.EXHAUSTED
+            if (ending := states.ending(outcome, number[n.GOAL_STATE], run)) is not None:
+                return ending
             if outcome == n.FULL:
                 self._grow()
             yield

@@ -43,7 +43,7 @@ def try_all(task: Task) -> Applicable:
 
 def decision_tree(task: Task) -> Applicable:
     """Return a function that walks a decision tree."""
-    masks = [bits(facts) for facts in _variables(task)]
+    masks = [bits(facts) for facts in task.fields]
     numbered = decision_nodes(task)
     nodes: list[Node] = [(actions, []) for actions, _ in numbered]
     for (_, switches), (_, by_number) in zip(nodes, numbered, strict=True):
@@ -65,17 +65,13 @@ def decision_tree(task: Task) -> Applicable:
     return applicable
 
 
-def _variables(task: Task) -> list[tuple[int, ...]]:
-    return [*task.variables, *((fact,) for fact in sorted(task.derived))]
-
-
 def decision_nodes(task: Task) -> list[NumberedNode]:
     """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
 
     Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
     Derived facts are variables of their own, after the task's.
     """
-    variable_of = {fact: variable for variable, facts in enumerate(_variables(task)) for fact in facts}
+    variable_of = {fact: variable for variable, facts in enumerate(task.fields) for fact in facts}
     uses = Counter(variable_of[fact] for action in task.actions for fact in action.precondition)
     tests = [
         (sorted([(-uses[variable_of[fact]], variable_of[fact], fact) for fact in action.precondition]), number)
