@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from planner.annotations import Final
+from planner.annotations import TYPE_CHECKING, Final
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
@@ -20,6 +20,9 @@ from planner.search import Ending, Run, Space
 from planner.search.run import Steps
 from planner.task import Task
 from planner.tiers import tiered
+
+if TYPE_CHECKING:
+    from planner.compiled.board import Board
 
 COMPILED: Final = frozenset(
     {
@@ -55,14 +58,18 @@ class Contender:
     by: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Workplace:
-    """What all searches for one task share; `check` raises when a limit is reached."""
+    """What all searches for one task share; `check` raises when a limit is reached.
+
+    `_board` is the task as machine code sees it, once that was asked for.
+    """
 
     task: Task
     space: Space
     run: Run
     check: Callable[[], None]
+    _board: Board | None = None
 
     def search(
         self, name: str, heuristic: str | None = None, *, states: int | None = None, landmarks: bool = False
@@ -86,7 +93,7 @@ class Workplace:
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
-            search = compiled_search(self.task, name, heuristic, costs, self.check, states=most, landmarks=landmarks)
+            search = compiled_search(self._packed(), name, heuristic, costs, states=most, landmarks=landmarks)
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
@@ -95,6 +102,15 @@ class Workplace:
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def _packed(self) -> Board:
+        """Return the task as arrays."""
+        if self._board is None:
+            from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+            from planner.compiled.board import Board  # noqa: PLC0415 - as above
+
+            self._board = Board(self.task, library.loaded() or library.ENTRIES, self.check)
+        return self._board
 
     def _reference(self, name: str, heuristic: str) -> Steps:
         """Search in plain Python."""

@@ -7,17 +7,12 @@ from typing import Any, Final
 
 from planner.compiled.accounts import MOST_COST, WORK, Accounts
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
-from planner.compiled.library import Call
-from planner.compiled.packing import packing
-from planner.compiled.relaxed import exploration, packed_relaxation
-from planner.compiled.space import first_state, packed_space
+from planner.compiled.board import Board
 from planner.compiled.states import first_registry, with_table
-from planner.heuristics.relaxed import relax
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
 from planner.search.run import Ending, Run, Steps
-from planner.task import Task
 
 KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}
 MOST_STATES: Final = 1 << 31
@@ -35,57 +30,50 @@ class Memory:
 
 
 class CompiledAstar:
-    """A* on `task` with the heuristic of this name, by the kernels `entries`.
+    """A* on `board` with the heuristic of this name.
 
     It gives up when it would have more than so many `states`.
     """
 
     def __init__(
         self,
-        task: Task,
+        board: Board,
         heuristic: str,
-        entries: dict[str, Call],
         *,
         states: int | None = None,
         work: int = WORK,
         room: int = 1024,
     ) -> None:
-        self._entries = entries
+        self._board = board
         self._most_states = MOST_STATES if states is None else states
         self._work = work
         self._kind = KINDS[heuristic]
-        packed = packing(task)
-        self._words, self._actions = packed.words, len(task.actions)
-        self._space = packed_space(task, packed)
-        self._relaxed, self._room = hollow(Relaxed), hollow(Exploration)._replace(state=zeros(packed.words))
+        self._relaxed, self._room = hollow(Relaxed), hollow(Exploration)._replace(state=zeros(board.packed.words))
         if heuristic != "blind":
-            relaxed = relax(task)
-            self._relaxed = packed_relaxation(relaxed, self._actions)
-            self._room = exploration(relaxed, self._actions, packed)
-        self._found = empty_index(self._actions + 1)
-        self._stack = empty_index(len(self._space.tree.action_start))
+            self._relaxed, self._room = board.relaxed, board.exploration
         self._number = zeros(n.HOW_MANY)
         self._number[n.FREE] = NOTHING
         self._number[n.PENDING] = -1
-        self._number[n.MAX_COST] = max((action.cost for action in task.actions), default=0)
-        self._memory = self._first_memory(first_state(task, packed, self._space), room)
+        self._number[n.MAX_COST] = max(board.costs, default=0)
+        self._memory = self._first_memory(room)
 
-    def _first_memory(self, initial: list[int], room: int) -> Memory:
-        states = self._actions + room
+    def _first_memory(self, room: int) -> Memory:
+        board = self._board
+        states = board.actions + room
         nodes = Nodes(empty_index(states), empty_index(states), zeros(states), zeros(states), index([0] * states))
-        registry = first_registry(initial, states, self._entries)
+        registry = first_registry(board.initial, states, board.entries)
         waiting = Open(empty_index(room), empty_index(room), empty_index(states), empty_index(states))
         landmarks: Landmarks = hollow(Landmarks)
         if self._kind == kernel.LM_CUT:
             landmarks = Landmarks(
                 zeros(room),
                 index([0] * room),
-                empty_index(8 * room + 2 * self._actions),
+                empty_index(8 * room + 2 * board.actions),
                 empty_index(4 * room),
                 zeros(states),
                 index([0] * states),
                 zeros(states),
-                zeros(self._actions),
+                zeros(board.actions),
             )
         self._number[n.STATES] = 1
         self._number[n.PENDING] = 0
@@ -111,19 +99,19 @@ class CompiledAstar:
 
     def _call(self) -> int:
         memory = self._memory
-        return self._entries["astar"](
+        return self._board.entries["astar"](
             self._kind,
             self._work,
             self._number,
-            self._space,
+            self._board.space,
             memory.registry,
             memory.nodes,
             memory.waiting,
             self._relaxed,
             self._room,
             memory.landmarks,
-            self._found,
-            self._stack,
+            self._board.found,
+            self._board.stack,
         )
 
     def _plan(self) -> list[int]:
@@ -136,27 +124,27 @@ class CompiledAstar:
 
     def _grow(self) -> bool:
         """Lengthen what is short; return whether that was possible."""
-        states = self._number[n.STATES] + self._actions + 1
+        states = self._number[n.STATES] + self._board.actions + 1
         if states > self._most_states or not self._grow_open():
             return False
         memory, many = self._memory, self._number[n.STATES]
         if states > len(memory.nodes.parent):
             memory.nodes = _all(memory.nodes, states)
-            length = len(memory.nodes.parent)
-            memory.registry = memory.registry._replace(state=lengthened(memory.registry.state, length * self._words))
+            length, words = len(memory.nodes.parent), self._board.packed.words
+            memory.registry = memory.registry._replace(state=lengthened(memory.registry.state, length * words))
             if self._kind == kernel.LM_CUT:
                 old = memory.landmarks
                 memory.landmarks = old._replace(
                     of=lengthened(old.of, length), many=lengthened(old.many, length), kept=lengthened(old.kept, length)
                 )
-        memory.registry = with_table(memory.registry, many, states, self._words, self._entries)
+        memory.registry = with_table(memory.registry, many, states, self._board.packed.words, self._board.entries)
         if self._kind == kernel.LM_CUT:
             self._grow_landmarks()
         return True
 
     def _grow_open(self) -> bool:
         number, memory = self._number, self._memory
-        waiting, entries = memory.waiting, number[n.ENTRIES] + self._actions + 1
+        waiting, entries = memory.waiting, number[n.ENTRIES] + self._board.actions + 1
         if entries > len(waiting.state):
             waiting = waiting._replace(state=lengthened(waiting.state, entries), next=lengthened(waiting.next, entries))
         pending, f, h = number[n.PENDING], number[n.HIGHEST_F], 0
@@ -174,7 +162,7 @@ class CompiledAstar:
         return True
 
     def _grow_landmarks(self) -> None:
-        number, old, most = self._number, self._memory.landmarks, self._actions + 1
+        number, old, most = self._number, self._memory.landmarks, self._board.actions + 1
         changed: dict[str, Any] = {}
         if number[n.LANDMARKS] + kernel.SPARE >= len(old.start):
             needed = number[n.LANDMARKS] + kernel.SPARE + 1

@@ -58,23 +58,23 @@ class CompiledLazy:
 
     def _call(self, weight: int, *, reopen: bool) -> int:
         guide, states = self._guide, self._states
-        return guide.entries["lazy"](
+        return guide.board.entries["lazy"](
             weight,
             int(reopen),
             self._work,
             self._number,
-            guide.space,
+            guide.board.space,
             states.registry,
             states.reached,
             self._batches,
             self._types,
             guide.relaxed,
-            guide.exploration,
+            guide.board.exploration,
             guide.achievers,
             guide.reachable,
             guide.milestones,
-            guide.found,
-            guide.stack,
+            guide.board.found,
+            guide.board.stack,
         )
 
     def _begin(self, seed: int) -> None:
@@ -88,7 +88,7 @@ class CompiledLazy:
         number[n.BEST] = number[n.BEST + 1] = INFINITE
         self._states = States(self._guide, self._room + 2)
         buckets, batches = empty_index(BUCKETS * QUEUES), empty_index(self._room + QUEUES + 1)
-        edges = empty_index(self._room + self._guide.actions)
+        edges = empty_index(self._room + self._guide.board.actions)
         self._batches = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], edges)
         self._types = Types(
             empty_index(2 * FIRST_TYPES),
@@ -106,8 +106,8 @@ class CompiledLazy:
         if needed > len(batches.state):
             for each in (batches.state, batches.at, batches.end, batches.next):
                 lengthened(each, needed)
-        if number[n.EDGES] + len(self._guide.found) > len(batches.edge):
-            lengthened(batches.edge, number[n.EDGES] + len(self._guide.found))
+        if number[n.EDGES] + len(self._guide.board.found) > len(batches.edge):
+            lengthened(batches.edge, number[n.EDGES] + len(self._guide.board.found))
         if number[n.TYPES] >= len(self._types.key):
             self._types = with_more_types(self._types)
 

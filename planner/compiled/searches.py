@@ -6,37 +6,28 @@ from collections.abc import Callable
 from itertools import cycle
 from typing import Final
 
-from planner.compiled import library
 from planner.compiled.astar import CompiledAstar
+from planner.compiled.board import Board
 from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.width import CompiledWidth
 from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import WEIGHTS
-from planner.task import Task
 
 UNIT: Final = 1_000
 """Evaluations before greedy search is begun again in another order, beside the first."""
 
 
 def compiled_search(
-    task: Task,
-    search: str,
-    heuristic: str,
-    costs: list[int],
-    check: Callable[[], None],
-    *,
-    states: int | None = None,
-    landmarks: bool = False,
+    board: Board, search: str, heuristic: str, costs: list[int], *, states: int | None = None, landmarks: bool = False
 ) -> Callable[[Run], Steps]:
-    """Return the search of that name, by machine code if there is any.
+    """Return the search of that name on `board`.
 
     Its estimates count `costs`. With `states`, it gives up after so many.
     """
-    entries = library.loaded() or library.ENTRIES
     if search in {"astar", "uniform"}:
-        return CompiledAstar(task, heuristic or "blind", entries, states=states).steps
-    guide = Guide(task, costs, entries, milestones=landmarks, check=check)
+        return CompiledAstar(board, heuristic or "blind", states=states).steps
+    guide = Guide(board, costs, milestones=landmarks)
     lazy = CompiledLazy(guide)
     if search == "weighted":
         return lambda run: _improving(lazy, run)

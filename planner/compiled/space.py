@@ -46,10 +46,15 @@ def packed_space(task: Task, packing: Packing) -> Space:
         _changes(own),
         _conditions(effects.conditions),
         _changes(effects.changes),
-        _conditions([_test(task.goal, packing)]),
+        conjunction(task.goal, packing),
         _tree(task, packing),
         _axioms(task, packing),
     )
+
+
+def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
+    """Return the condition that all `facts` hold."""
+    return _conditions([_test(facts, packing)])
 
 
 def first_state(task: Task, packing: Packing, space: Space) -> list[int]:

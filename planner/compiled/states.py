@@ -33,11 +33,11 @@ class States:
 
     def __init__(self, guide: Guide, room: int) -> None:
         self._guide = guide
-        self.registry = first_registry(guide.initial, room, guide.entries)
+        self.registry = first_registry(guide.board.initial, room, guide.board.entries)
         self.reached = Reached(
             empty_index(room), empty_index(room), index([0] * room), zeros(room), zeros(room * guide.mark_words)
         )
-        guide.entries["accept_first"](guide.milestones, self.reached.accepted, self.registry.state)
+        guide.board.entries["accept_first"](guide.milestones, self.reached.accepted, self.registry.state)
 
     def grow(self, count: int, states: int) -> None:
         """Make room for so many `states`; there are `count` now."""
@@ -48,8 +48,8 @@ class States:
             lengthened(reached.depth, length)
             lengthened(reached.cost, length)
             lengthened(reached.accepted, length * guide.mark_words)
-            lengthened(self.registry.state, length * guide.packed.words)
-        self.registry = with_table(self.registry, count, states, guide.packed.words, guide.entries)
+            lengthened(self.registry.state, length * guide.board.packed.words)
+        self.registry = with_table(self.registry, count, states, guide.board.packed.words, guide.board.entries)
 
     def ending(self, outcome: int, goal_state: int, run: Run) -> Ending | None:
         """Tell `run` what a kernel that returned `outcome` found or proved; return how the search ends, if it does."""

@@ -35,13 +35,13 @@ class CompiledWidth:
             zeros(length),
             index([0]) * length,
             index([0]) * (room + 3),
-            empty_index(room + guide.facts),
+            empty_index(room + guide.board.relaxation.size),
             index([0]) * seen,
         )
         self._frontier.left[0] = len(guide.milestones.goal) + 1
         self._frontier.first[0] = self._frontier.last[0] = 0
-        self._found = empty_index(guide.actions + 1)
-        places = guide.packed.places
+        self._found = empty_index(guide.board.actions + 1)
+        places = guide.board.packed.places
         self._facts = Facts(
             index(word for word, _, _ in places),
             words(mask for _, mask, _ in places),
@@ -51,7 +51,7 @@ class CompiledWidth:
     def steps(self, run: Run) -> Steps:
         """Search for any plan, and stop at the first."""
         number, states, accounts = self._number, self._states, Accounts(run, self._number)
-        if holds(self._guide.space.goal, 0, states.registry.state, 0):
+        if holds(self._guide.board.space.goal, 0, states.registry.state, 0):
             run.found([], 0)
             return Ending.FIRST_PLAN
         while True:
@@ -65,21 +65,21 @@ class CompiledWidth:
 
     def _call(self) -> int:
         guide, states = self._guide, self._states
-        return guide.entries["width"](
+        return guide.board.entries["width"](
             self._work,
             self._number,
-            guide.space,
+            guide.board.space,
             self._facts,
             states.registry,
             states.reached,
             self._frontier,
             guide.relaxed,
-            guide.exploration,
+            guide.board.exploration,
             guide.achievers,
             guide.reachable,
             guide.milestones,
             self._found,
-            guide.stack,
+            guide.board.stack,
         )
 
     def _grow(self) -> None:
@@ -92,5 +92,5 @@ class CompiledWidth:
                 lengthened(each, length)
         if number[n.TYPES] + 2 >= len(frontier.plan_start):
             lengthened(frontier.plan_start, number[n.TYPES] + 3)
-        if number[n.EDGES] + self._guide.facts > len(frontier.fact):
-            lengthened(frontier.fact, number[n.EDGES] + self._guide.facts)
+        if number[n.EDGES] + self._guide.board.relaxation.size > len(frontier.fact):
+            lengthened(frontier.fact, number[n.EDGES] + self._guide.board.relaxation.size)

@@ -14,6 +14,7 @@ from search_twins import applied, closed, finished, is_goal, perfect, random_tas
 from planner.compiled import library
 from planner.compiled.arrays import empty_index, words, zeros
 from planner.compiled.astar import KINDS, CompiledAstar
+from planner.compiled.board import Board
 from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.packing import WORD_BITS, packing
@@ -37,7 +38,7 @@ SEEDS = range(120)
 
 def searched(task: Task, heuristic: str, entries, **sizes) -> Run:
     run = Run()
-    assert finished(CompiledAstar(task, heuristic, entries, **sizes).steps(run)) is Ending.EXHAUSTED
+    assert finished(CompiledAstar(Board(task, entries), heuristic, **sizes).steps(run)) is Ending.EXHAUSTED
     return run
 
 
@@ -72,7 +73,7 @@ def test_states_change_as_sets_of_facts_do(seed):
 def test_h_max_is_that_of_the_reference_tier(seed):
     task = random_task(seed)
     packed, relaxed = packing(task), relax(task)
-    arrays = packed_relaxation(relaxed, len(task.actions))
+    arrays = packed_relaxation(relaxed, [action.cost for action in task.actions])
     room = exploration(relaxed, len(task.actions), packed)
     twin = REGISTRY["hmax"].build(task, [action.cost for action in task.actions], lambda: None)
     states = list(reachable(task))
@@ -83,7 +84,7 @@ def test_h_max_is_that_of_the_reference_tier(seed):
 
 
 def guide(task: Task, entries, **options) -> Guide:
-    return Guide(task, [action.cost + 1 for action in task.actions], entries, **options)
+    return Guide(Board(task, entries), [action.cost + 1 for action in task.actions], **options)
 
 
 def improved(task: Task, entries, **options) -> Run:
@@ -200,7 +201,7 @@ def test_the_heap_gives_the_least_first():
 def test_a_limit_excludes_dearer_plans():
     task = next(task for task in (random_task(seed) for seed in SEEDS) if 1 < _best(task) < INFINITY)
     run = Run(limit=_best(task))
-    assert finished(CompiledAstar(task, "lmcut", PLAIN).steps(run)) is Ending.EXHAUSTED
+    assert finished(CompiledAstar(Board(task, PLAIN), "lmcut").steps(run)) is Ending.EXHAUSTED
     assert run.plan is None
     assert run.lower_bound == _best(task)
 

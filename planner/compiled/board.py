@@ -1,0 +1,84 @@
+"""What all compiled searches for a task share: its state space, its relaxation and its landmarks, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import cached_property
+
+from planner.compiled.arrays import empty_index, flat, index, words
+from planner.compiled.library import Call
+from planner.compiled.packing import Packing, packing
+from planner.compiled.relaxed import aimed, exploration, packed_relaxation, prices
+from planner.compiled.space import conjunction, first_state, packed_space
+from planner.heuristics.landmarks import Landmarks, landmarks
+from planner.heuristics.relaxed import RelaxedTask, relax
+from planner.kernels.data import Exploration, Relaxed
+from planner.kernels.milestones import Milestones
+from planner.task import Task
+
+
+class Board:
+    """The arrays for `task`, and the kernels `entries`. What a search may not need is made when it is first asked for.
+
+    Searches may share one if they take turns; `found` and `stack` are room for the actions of a state. `check` raises
+    when a limit is reached meanwhile.
+    """
+
+    def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+        self.task, self.entries, self._check = task, entries, check
+        self.packed = packing(task)
+        self.space = packed_space(task, self.packed)
+        self.initial = first_state(task, self.packed, self.space)
+        self.actions = len(task.actions)
+        self.costs = [action.cost for action in task.actions]
+        self.found = empty_index(self.actions + 1)
+        self.stack = empty_index(len(self.space.tree.action_start))
+
+    @cached_property
+    def relaxation(self) -> RelaxedTask:
+        """The delete relaxation."""
+        return relax(self.task)
+
+    @cached_property
+    def relaxed(self) -> Relaxed:
+        """The delete relaxation as arrays."""
+        return packed_relaxation(self.relaxation, self.costs)
+
+    def counting(self, costs: Sequence[int]) -> Relaxed:
+        """Return the relaxation with other `costs` of the actions."""
+        return self.relaxed._replace(cost=prices(self.relaxation, costs))
+
+    @cached_property
+    def exploration(self) -> Exploration:
+        """Room for explorations of the relaxation."""
+        return exploration(self.relaxation, self.actions, self.packed)
+
+    @cached_property
+    def milestones(self) -> Milestones:
+        """The landmarks as arrays."""
+        return packed_milestones(landmarks(self.task, self.relaxation, self._check), self.packed)
+
+    def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
+        """Return the same task with another initial state, given by its words, and another goal, given by facts."""
+        part = copy(self)
+        part.initial = list(state)
+        part.space = self.space._replace(goal=conjunction(goal, self.packed))
+        part.relaxation = aimed(self.relaxation, goal)
+        part.relaxed = packed_relaxation(part.relaxation, self.costs)
+        part.exploration = exploration(part.relaxation, self.actions, self.packed)
+        return part
+
+
+def packed_milestones(marks: Landmarks, packed: Packing) -> Milestones:
+    """Return landmarks as arrays."""
+    places = [packed.places[fact] for facts in marks.facts for fact in facts]
+    return Milestones(
+        flat(marks.facts)[0],
+        index(word for word, _, _ in places),
+        words(mask for _, mask, _ in places),
+        words(bits for _, _, bits in places),
+        *flat(marks.before),
+        *flat(marks.needed_for),
+        index(map(int, marks.goals)),
+    )
