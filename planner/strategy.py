@@ -14,10 +14,12 @@ from planner.annotations import TYPE_CHECKING, Final
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
+from planner.heuristics.hplus import relaxed_plans
 from planner.records import dataclass
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps
+from planner.search.unbinding import unbinding
 from planner.task import Task
 from planner.tiers import tiered
 
@@ -44,6 +46,10 @@ BLIND_STATES: Final = 4_000_000
 """States after which uniform-cost search in plain Python gives up: they take about a GiB."""
 FEW_STATES: Final = 100_000
 """The same where any plan will do: what is larger, estimates find sooner."""
+HEAD_START: Final = 0.05
+"""Seconds in which relaxed plans are tried before anything else: where deletes do not bind, nothing else is needed."""
+FEW_ACTIONS: Final = 10_000
+"""Actions up to which that is done: the first relaxed plan takes a look at all of them."""
 COMPACT: Final = 4
 """So many packed states take about as much memory as one in plain Python."""
 
@@ -118,6 +124,13 @@ class Workplace:
         estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
         return (yield from algorithm.search(self.space, estimate, self.run))
 
+    def relaxed(self) -> Steps:
+        """Try cheapest relaxed plans."""
+        self.run.by = ("unbinding", "hplus")
+        if len(self.space.costs) > FEW_ACTIONS:
+            return Ending.INCOMPLETE
+        return (yield from unbinding(self.space, relaxed_plans(self.task, self.space.costs, self.check), self.run))
+
     def safe(self, kind: Kind) -> bool:
         """Return whether what a heuristic calls a dead end is one."""
         return kind.safe and kind.supports(self.task)
@@ -146,11 +159,12 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
     if mode == "first":
         blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
         return take_turns([Contender(_improving(workplace), 4), blind], workplace.run)
+    relaxed = Contender(workplace.relaxed(), 1, spent=-HEAD_START)
     proof = Contender(workplace.search("astar"), 2)
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
-        return take_turns([proof, blind], workplace.run)
-    return take_turns([proof, Contender(_improving(workplace), 2), blind], workplace.run)
+        return take_turns([relaxed, proof, blind], workplace.run)
+    return take_turns([relaxed, proof, Contender(_improving(workplace), 2), blind], workplace.run)
 
 
 def _improving(workplace: Workplace) -> Steps:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
-from planner.heuristics.relaxed import Start, relax
+from planner.heuristics.relaxed import RelaxedTask, Start, relax
 from planner.records import dataclass
 from planner.task import INFINITY, State, Task
 
@@ -35,12 +35,15 @@ class Landmark:
 
 
 class LmCut:
-    """The LM-cut heuristic of a task: a `Knowing` heuristic whose knowledge of a state is a list of landmarks."""
+    """The LM-cut heuristic of a task: a `Knowing` heuristic whose knowledge of a state is a list of landmarks.
 
-    def __init__(self, task: Task, costs: list[int], check: Check) -> None:
-        self.relaxed = relax(task, costs)
-        self.start = Start(self.relaxed)
-        self.operators_of = self.relaxed.operators_of(len(costs))
+    `relaxed` is the relaxation of a task with so many `actions`.
+    """
+
+    def __init__(self, relaxed: RelaxedTask, actions: int, check: Check) -> None:
+        self.relaxed = relaxed
+        self.start = Start(relaxed)
+        self.operators_of = relaxed.operators_of(actions)
         self.shared = any(len(operators) > 1 for operators in self.operators_of)
         self.check = check
         self._ordered = False
@@ -64,20 +67,20 @@ class LmCut:
         self.check()
         if not self._ordered:
             self._ordered = True
-            self._take_best_order(state)
+            self.take_best_order(state)
         landmarks: list[Landmark] = []
         if inherited is not None:
             known, action = inherited
             landmarks = [landmark for landmark in known if action not in landmark.actions]
-        return _Evaluation(self, state, landmarks).run(limit), landmarks
+        return Evaluation(self, state, landmarks).run(limit), landmarks
 
-    def _take_best_order(self, state: State) -> None:
+    def take_best_order(self, state: State) -> None:
         """Where preconditions are equally dear, the first counts: take the order with the highest estimate of `state`.
 
         That is the first state that is asked for. Much depends on it, since its landmarks are inherited.
         """
         relaxed = self.relaxed
-        near = _Evaluation(self, state, [])
+        near = Evaluation(self, state, [])
         near.run(0)
         keys: list[Callable[[int], int]] = [
             lambda fact: fact,
@@ -90,12 +93,14 @@ class LmCut:
         values = []
         for order in orders:
             relaxed.preconditions[:] = order
-            values.append(_Evaluation(self, state, []).run(INFINITY))
+            values.append(Evaluation(self, state, []).run(INFINITY))
         relaxed.preconditions[:] = orders[values.index(max(values))]
 
 
-class _Evaluation:
-    """The work on one state. `value` is h_max of each fact under the costs that are left.
+class Evaluation:
+    """The work on one state, with other `costs` of operators if they are given.
+
+    `value` is h_max of each fact under the costs that are left.
 
     Facts below the goal's value are exact and have been *looked into*; `missing` counts, for each operator, the
     preconditions that have not been; `supporter` is the dearest precondition where none is missing. `queue` holds facts
@@ -108,13 +113,15 @@ class _Evaluation:
         "shared", "supporter", "value",
     )  # fmt: skip
 
-    def __init__(self, heuristic: LmCut, state: State, landmarks: list[Landmark]) -> None:
+    def __init__(
+        self, heuristic: LmCut, state: State, landmarks: list[Landmark], costs: list[int] | None = None
+    ) -> None:
         relaxed = self.relaxed = heuristic.relaxed
         self.operators_of = heuristic.operators_of
         self.landmarks = landmarks
         self.check = heuristic.check
         self.shared = heuristic.shared
-        self.cost = relaxed.costs[:]
+        self.cost = relaxed.costs[:] if costs is None else costs[:]
         start = heuristic.start
         start.move_to(state)
         self.missing = start.missing[:]
@@ -143,8 +150,23 @@ class _Evaluation:
             total += landmark.worth
             self._charge(landmark)
             self._requeue(landmark.operators)
-            self._reach_again()
+            self._reach_again(goal)
         return total
+
+    def reached_beyond(self, most: int) -> list[int]:
+        """Return what a plan with each operator costs at least, on top of the landmarks that `run` has found.
+
+        That is what is left of the cost of the operator and of reaching its preconditions. It is exact up to `most`; at
+        least it is more than that where it is more.
+        """
+        self.value.append(most + 1)
+        self._reach_again(len(self.value) - 1)
+        self.value.pop()
+        value, cost, supporter, farther = self.value, self.cost, self.supporter, self.keys[0] if self.keys else INFINITY
+        return [
+            farther if missing else value[supporter[operator]] + cost[operator]
+            for operator, missing in enumerate(self.missing)
+        ]
 
     def _charge(self, landmark: Landmark) -> None:
         cost, worth = self.cost, landmark.worth
@@ -182,9 +204,9 @@ class _Evaluation:
                 return
             del queue[heappop(keys)]
 
-    def _reach_again(self) -> None:  # noqa: C901, PLR0912 - as above
-        """Do so after costs fell: facts that were looked into before may get cheaper."""
-        needed_by, effects, goal = self.relaxed.needed_by, self.relaxed.effects, self.relaxed.goal
+    def _reach_again(self, end: int) -> None:  # noqa: C901, PLR0912 - as above
+        """Do so for the fact `end` after costs fell: facts that were looked into before may get cheaper."""
+        needed_by, effects = self.relaxed.needed_by, self.relaxed.effects
         preconditions = self.relaxed.preconditions
         cost, value, missing, looked = self.cost, self.value, self.missing, self.looked
         supporter, queue, keys = self.supporter, self.queue, self.keys
@@ -193,7 +215,7 @@ class _Evaluation:
             for fact in queue[now]:
                 if value[fact] != now:
                     continue
-                if value[goal] == now:
+                if value[end] <= now:
                     return
                 new = not looked[fact]
                 looked[fact] = 1
@@ -218,7 +240,7 @@ class _Evaluation:
                             else:
                                 queue[then] = [effect]
                                 heappush(keys, then)
-            if value[goal] == now:
+            if value[end] <= now:
                 return
             del queue[heappop(keys)]
 
@@ -272,7 +294,7 @@ class _Evaluation:
 
 def build(task: Task, costs: list[int], check: Check) -> Heuristic:
     """Return the heuristic for `task`."""
-    return LmCut(task, costs, check)
+    return LmCut(relax(task, costs), len(costs), check)
 
 
 LM_CUT = Kind(build, admissible=True)

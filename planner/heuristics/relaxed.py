@@ -45,6 +45,23 @@ class RelaxedTask:
                 found[action].append(operator)
         return found
 
+    def only(self, operators: Iterable[int]) -> RelaxedTask:
+        """Return the same with these operators alone, numbered anew in this order."""
+        kept = list(operators)
+        preconditions = [self.preconditions[operator] for operator in kept]
+        effects = [self.effects[operator] for operator in kept]
+        return RelaxedTask(
+            self.size,
+            self.start,
+            self.goal,
+            preconditions,
+            effects,
+            [self.costs[operator] for operator in kept],
+            [self.actions[operator] for operator in kept],
+            _index(self.size, preconditions),
+            _index(self.size, effects),
+        )
+
 
 class Start:
     """What an exploration starts from: the facts of a state cost 0. It moves from state to state.

@@ -7,13 +7,16 @@ computed where a condition may read them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from planner.closure import Closure
-from planner.search.successors import applicable_finder
+from planner.search.successors import Applicable, applicable_finder
 from planner.task import State, Task, bits
 
 Conditional = tuple[State, State, State]
 """An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
+Effects = tuple[State, State, State]
+"""What is kept, what is added, and the conditions of that."""
 
 
 class Space:
@@ -26,8 +29,6 @@ class Space:
         self.goal = bits(task.goal)
         self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
         """Adds the derived facts to a state; None where nothing is derived."""
-        self.applicable = applicable_finder(task)
-        """Returns the numbers of the actions whose preconditions hold in a (closed) state."""
         self._added = [bits(action.adds) for action in task.actions]
         self._kept = [~bits(action.deletes) for action in task.actions]
         self._conditional: dict[int, list[Conditional]] = {
@@ -37,6 +38,16 @@ class Space:
             for number, action in enumerate(task.actions)
             if action.conditional
         }
+
+    @cached_property
+    def applicable(self) -> Applicable:
+        """The function that returns the numbers of the actions whose preconditions hold in a (closed) state."""
+        return applicable_finder(self.task)
+
+    @cached_property
+    def preconditions(self) -> list[State]:
+        """The preconditions of the actions as bits, by number."""
+        return [bits(action.precondition) for action in self.task.actions]
 
     def is_goal(self, state: State) -> bool:
         """Return whether the goal holds in `state`."""
@@ -63,10 +74,18 @@ class Space:
         return self._apply(action, state, state if self.close is None else self.close(state))
 
     def _apply(self, action: int, state: State, full: State) -> State:
-        """All triggered deletes come first, then all triggered adds: adding wins."""
-        kept, added = self._kept[action], self._added[action]
+        kept, added, _ = self.effects(action, full)
+        return state & kept | added
+
+    def effects(self, action: int, full: State) -> Effects:
+        """Return what `action` keeps and adds in the closed state `full`, and the conditions of that beside its own.
+
+        All triggered deletes come first, then all triggered adds: adding wins.
+        """
+        kept, added, conditions = self._kept[action], self._added[action], 0
         for condition, adds, keeps in self._conditional.get(action, ()):
             if not condition & ~full:
                 kept &= keeps
                 added |= adds
-        return state & kept | added
+                conditions |= condition
+        return kept, added, conditions
