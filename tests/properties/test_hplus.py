@@ -29,8 +29,8 @@ def is_relaxed_plan(relaxed, initial, chosen):
     holds, before = {*initial, relaxed.start}, 0
     while len(holds) > before:
         before = len(holds)
-        for needed, added, action in zip(relaxed.preconditions, relaxed.effects, relaxed.actions, strict=True):
-            if (action < 0 or action in chosen) and holds.issuperset(needed):
+        for needed, added, number in zip(relaxed.preconditions, relaxed.effects, relaxed.actions, strict=True):
+            if (number < 0 or number in chosen) and holds.issuperset(needed):
                 holds.update(added)
     return relaxed.goal in holds
 
