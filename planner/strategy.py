@@ -15,12 +15,13 @@ from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import relaxed_plans
-from planner.records import dataclass
+from planner.records import dataclass, replace
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
-from planner.search.run import Steps
+from planner.search.run import Steps, advice
 from planner.search.unbinding import unbinding
-from planner.task import Task
+from planner.search.weighted import once
+from planner.task import State, Task, facts_of
 from planner.tiers import tiered
 
 if TYPE_CHECKING:
@@ -124,6 +125,27 @@ class Workplace:
         estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
         return (yield from algorithm.search(self.space, estimate, self.run))
 
+    def windows(self) -> Steps:
+        """Make the best plan better, piece by piece."""
+        from planner.search.windows import Windows  # noqa: PLC0415 - only for what lasts
+
+        self.run.by = ("windows", "hff")
+        costs = SEARCHES["weighted"].counts.of(self.space.costs)
+
+        def part(state: State, goal: State, run: Run) -> Steps:
+            task = replace(self.task, initial=tuple(facts_of(state)), goal=tuple(facts_of(goal)))
+            return once(Space(task), advice(HEURISTICS["hff"].build(task, costs, self.check)), run, 1)
+
+        def reference() -> Steps:
+            return Windows(self.space, self.run, part).steps()
+
+        def compiled() -> Steps:
+            from planner.compiled.searches import part_search  # noqa: PLC0415 - only for what lasts
+
+            return Windows(self.space, self.run, part_search(self._packed(), costs)).steps()
+
+        return (yield from tiered(reference, compiled, again=False))
+
     def relaxed(self) -> Steps:
         """Try cheapest relaxed plans."""
         self.run.by = ("unbinding", "hplus")
@@ -172,7 +194,8 @@ def _improving(workplace: Workplace) -> Steps:
     if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
     yield  # the first plan may be all that is wanted
-    return (yield from workplace.search("weighted", landmarks=True))
+    weighted = Contender(workplace.search("weighted", landmarks=True), 1)
+    return (yield from take_turns([Contender(workplace.windows(), 1), weighted], workplace.run))
 
 
 def _at_most(states: int, steps: Steps, run: Run) -> Steps:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 from planner.compiled.arrays import empty_index, flat, index, words
 from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
-from planner.compiled.relaxed import aimed, exploration, packed_relaxation, prices
+from planner.compiled.relaxed import aimed, exploration, facts_of_zero, missing_at_first, packed_relaxation, prices
 from planner.compiled.space import conjunction, first_state, packed_space
 from planner.heuristics.landmarks import Landmarks, landmarks
 from planner.heuristics.relaxed import RelaxedTask, relax
@@ -52,7 +53,12 @@ class Board:
     @cached_property
     def exploration(self) -> Exploration:
         """Room for explorations of the relaxation."""
-        return exploration(self.relaxation, self.actions, self.packed)
+        return exploration(self.relaxation, self._missing[:], self.actions, self.packed)
+
+    @cached_property
+    def _missing(self) -> array[int]:
+        """How many preconditions of each operator do not hold in the state whose words are all 0."""
+        return missing_at_first(self.relaxation, self.packed)
 
     @cached_property
     def milestones(self) -> Milestones:
@@ -60,13 +66,14 @@ class Board:
         return packed_milestones(landmarks(self.task, self.relaxation, self._check), self.packed)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
-        """Return the same task with another initial state, given by its words, and another goal, given by facts."""
+        """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived."""
         part = copy(self)
         part.initial = list(state)
         part.space = self.space._replace(goal=conjunction(goal, self.packed))
-        part.relaxation = aimed(self.relaxation, goal)
-        part.relaxed = packed_relaxation(part.relaxation, self.costs)
-        part.exploration = exploration(part.relaxation, self.actions, self.packed)
+        part.relaxed = aimed(self.relaxed, self.relaxation, goal)
+        missing = self._missing[:]
+        missing[-1] = len(set(goal).difference(facts_of_zero(self.packed)))
+        part.exploration = exploration(self.relaxation, missing, self.actions, self.packed)
         return part
 
 

@@ -38,6 +38,13 @@ class Guide:
         other.achievers = self._achievers()
         return other
 
+    def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:
+        """Return the same, without landmarks, from another packed `state` to facts that are another `goal`."""
+        part = copy(self)
+        part.board = self.board.between(state, goal)
+        part.relaxed = part.board.relaxed._replace(cost=self.relaxed.cost)
+        return part
+
     def _achievers(self) -> Achievers:
         facts, actions = self.board.relaxation.size, len(self.board.costs)
         return Achievers(empty_index(facts), zeros(facts), zeros(actions), empty_index(facts))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 
 from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
@@ -30,25 +29,41 @@ def prices(relaxed: RelaxedTask, costs: Sequence[int]) -> array[int]:
     return words(0 if action == AXIOM else costs[action] for action in relaxed.actions)
 
 
-def aimed(relaxed: RelaxedTask, goal: Sequence[int]) -> RelaxedTask:
-    """Return `relaxed` with another goal, of facts none of which is derived."""
+def aimed(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed:
+    """Return the `arrays` of `relaxed` with another goal: facts none of which is derived, at least one."""
     last, needed_by = len(relaxed.preconditions) - 1, [*relaxed.needed_by]
     for fact in relaxed.preconditions[last]:
         needed_by[fact] = needed_by[fact][:-1]
-    wanted = tuple(goal) or (relaxed.start,)
-    for fact in wanted:
+    for fact in goal:
         needed_by[fact] = [*needed_by[fact], last]
-    return replace(relaxed, preconditions=[*relaxed.preconditions[:last], wanted], needed_by=needed_by)
+    needed_start, needed = flat(needed_by)
+    begin = arrays.precondition_start[last]
+    return arrays._replace(
+        precondition_start=arrays.precondition_start[:-1] + index([begin + len(goal)]),
+        precondition=arrays.precondition[:begin] + index(goal),
+        needed_start=needed_start,
+        needed=needed,
+    )
 
 
-def exploration(relaxed: RelaxedTask, actions: int, packing: Packing) -> Exploration:
-    """Return room for explorations, as after one from the state whose words are all 0."""
-    facts, operators = relaxed.size, len(relaxed.costs)
+def missing_at_first(relaxed: RelaxedTask, packing: Packing) -> array[int]:
+    """Return for each operator how many of its preconditions do not hold in the state whose words are all 0."""
     missing = words(len(facts) for facts in relaxed.preconditions)
-    held = [packing.coding.fact[first] for first in packing.coding.first]
-    for fact in [relaxed.start, *(fact for fact in held if fact != NOTHING)]:
+    for fact in (relaxed.start, *facts_of_zero(packing)):
         for operator in relaxed.needed_by[fact]:
             missing[operator] -= 1
+    return missing
+
+
+def facts_of_zero(packing: Packing) -> list[int]:
+    """Return the facts that hold in the state whose words are all 0."""
+    held = [packing.coding.fact[first] for first in packing.coding.first]
+    return [fact for fact in held if fact != NOTHING]
+
+
+def exploration(relaxed: RelaxedTask, missing: array[int], actions: int, packing: Packing) -> Exploration:
+    """Return room for explorations, as after one from the state whose words are all 0, with these `missing`."""
+    facts, operators = relaxed.size, len(relaxed.costs)
     return Exploration(
         zeros(packing.words),
         missing,

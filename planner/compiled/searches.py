@@ -13,7 +13,11 @@ from planner.compiled.lazy import CompiledLazy
 from planner.compiled.width import CompiledWidth
 from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import WEIGHTS
+from planner.search.windows import PartSearch
+from planner.task import State, facts_of
 
+PART: Final = 400_000
+"""Steps of inner loops between two pauses of a search for a part of a plan."""
 UNIT: Final = 1_000
 """Evaluations before greedy search is begun again in another order, beside the first."""
 
@@ -32,6 +36,17 @@ def compiled_search(
     if search == "weighted":
         return lambda run: _improving(lazy, run)
     return (lambda run: _varied(guide, run)) if landmarks else lazy.greedy
+
+
+def part_search(board: Board, costs: list[int]) -> PartSearch:
+    """Return a search for parts of plans on `board`, whose estimates count `costs`."""
+    guide = Guide(board, costs, milestones=False)
+
+    def search(state: State, goal: State, run: Run) -> Steps:
+        part = guide.between(board.packed.pack(facts_of(state)), facts_of(goal))
+        return (yield from CompiledLazy(part, work=PART).weighted(run, 1))
+
+    return search
 
 
 def _varied(guide: Guide, run: Run) -> Steps:

@@ -22,14 +22,14 @@ def weighted(space: Space, estimate: Estimate, run: Run) -> Steps:
     """Search for cheaper and cheaper plans until none can be cheaper."""
     advise = advice(estimate)
     for weight in WEIGHTS[:-1]:
-        if (yield from _search(space, advise, run, weight)) is Ending.EXHAUSTED:
+        if (yield from once(space, advise, run, weight)) is Ending.EXHAUSTED:
             return Ending.EXHAUSTED
-    while (yield from _search(space, advise, run, WEIGHTS[-1])) is not Ending.EXHAUSTED:
+    while (yield from once(space, advise, run, WEIGHTS[-1])) is not Ending.EXHAUSTED:
         pass
     return Ending.EXHAUSTED
 
 
-def _search(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
+def once(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
     """Search with one weight, until a plan is found that is cheaper than the best one."""
     costs = space.costs
     reached: dict[State, int] = {space.initial: 0}

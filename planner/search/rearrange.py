@@ -1,0 +1,139 @@
+"""Plans in other orders, and with fewer steps, that lead to the goal as well.
+
+A plan that was found step by step wanders: steps that have to do with each other are far apart, and some were taken in
+vain. Once such steps are next to each other, or gone, it is easily made cheaper piece by piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from random import Random
+
+from planner.search.space import Space
+from planner.task import State, bits, facts_of
+
+
+def states_of(space: Space, plan: Sequence[int]) -> list[State] | None:
+    """Return the states that `plan` leads through, first and last included; None if it does not lead to the goal."""
+    states = [space.initial]
+    for action in plan:
+        if not _applies(space, action, states[-1]):
+            return None
+        states.append(space.apply(action, states[-1]))
+    return states if space.is_goal(states[-1]) else None
+
+
+def _applies(space: Space, action: int, state: State) -> bool:
+    return not space.preconditions[action] & ~_closed(space, state)
+
+
+def _closed(space: Space, state: State) -> State:
+    return state if space.close is None else space.close(state)
+
+
+def without_redundant(space: Space, plan: list[int]) -> Generator[None, None, list[int]]:
+    """Return `plan` without steps that can be left out, together with those that cannot be taken without them.
+
+    Action elimination (Nakhost and Müller, 2010): each step is tried once, from the first on.
+    """
+    state, step = space.initial, 0
+    while step < len(plan):
+        kept, end = [], state
+        for action in plan[step + 1 :]:
+            if _applies(space, action, end):
+                kept.append(action)
+                end = space.apply(action, end)
+        if space.is_goal(end) and cost_of(space, kept) < cost_of(space, plan[step:]):
+            plan = plan[:step] + kept
+        else:
+            state = space.apply(plan[step], state)
+            step += 1
+        yield
+    return plan
+
+
+def cost_of(space: Space, plan: Sequence[int]) -> int:
+    """Return what the steps of `plan` cost together."""
+    return sum(space.costs[action] for action in plan)
+
+
+def wanted(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[State]:
+    """Return, for each of `states`, base facts that suffice for the rest of `plan` to lead from there to the goal.
+
+    Only almost so where effects have conditions: that one is not triggered which would do harm is not asked for.
+    """
+    base = _base_for(space)
+    needed = [base(space.goal, states[-1])]
+    for action, state in zip(reversed(plan), reversed(states[:-1]), strict=True):
+        _, added, conditions = space.effects(action, _closed(space, state))
+        needed.append(base(needed[-1] & ~added | space.preconditions[action] | conditions, state))
+    return needed[::-1]
+
+
+def _base_for(space: Space) -> Callable[[State, State], State]:
+    """Return a function of facts and a state: it replaces derived facts by what they may be derived from."""
+    derived = bits(space.task.derived)
+    read = bits({fact for layer in space.task.axioms for rule in layer.rules for fact in rule.body}) & ~derived
+    return lambda facts, state: facts & ~derived | (read & state) if facts & derived else facts
+
+
+def reordered(space: Space, plan: list[int], states: Sequence[State], draw: Random) -> list[int]:
+    """Return `plan` in another order in which it leads to the goal, steps close to those that make them possible.
+
+    Steps stay in order where one reads or writes what the other writes (Siddiqui and Haslum, 2012, make blocks of such
+    orders); among those that may come next, one that follows a late step is taken. If what is derived comes between,
+    the plan stays as it is.
+    """
+    before = _predecessors(space, plan, states)
+    after: list[list[int]] = [[] for _ in plan]
+    for step, earlier in enumerate(before):
+        for each in earlier:
+            after[each].append(step)
+    missing = [len(each) for each in before]
+    ready = {step for step, count in enumerate(missing) if not count}
+    place, luck = [-1] * len(plan), [draw.random() for _ in plan]
+    near = draw.choice((_latest, _how_many_late))
+    order: list[int] = []
+    while ready:
+        step = max(ready, key=lambda each: (near([place[other] for other in before[each]], len(order)), luck[each]))
+        ready.remove(step)
+        place[step] = len(order)
+        order.append(step)
+        for each in after[step]:
+            missing[each] -= 1
+            if not missing[each]:
+                ready.add(each)
+    other = [plan[step] for step in order]
+    return other if states_of(space, other) is not None else plan
+
+
+def _latest(places: list[int], _: int) -> int:
+    return max(places, default=-1)
+
+
+def _how_many_late(places: list[int], end: int) -> int:
+    return sum(place >= end - 3 for place in places)
+
+
+def _predecessors(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[set[int]]:
+    """Return for each step the earlier ones that it must stay behind, without those that others imply."""
+    before: list[set[int]] = [set() for _ in plan]
+    writer: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    for step, (action, state) in enumerate(zip(plan, states, strict=False)):
+        reads, writes = _touched(space, action, state)
+        for fact in facts_of(reads | writes):
+            if fact in writer:
+                before[step].add(writer[fact])
+        for fact in facts_of(writes):
+            before[step].update(readers.pop(fact, ()))
+            writer[fact] = step
+        for fact in facts_of(reads & ~writes):
+            readers.setdefault(fact, []).append(step)
+    return before
+
+
+def _touched(space: Space, action: int, state: State) -> tuple[State, State]:
+    """Return the facts that `action` reads in `state`, and those that it writes."""
+    kept, added, conditions = space.effects(action, _closed(space, state))
+    return space.preconditions[action] | conditions, added | ~kept

@@ -1,0 +1,154 @@
+"""Plans that are made better piece by piece, in both tiers: whatever comes out is a plan, and never a dearer one."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from search_twins import applied, closed, finished, perfect, random_task, replayed, successors
+
+from planner.compiled import library
+from planner.compiled.astar import CompiledAstar
+from planner.compiled.board import Board
+from planner.compiled.searches import part_search
+from planner.heuristics import REGISTRY
+from planner.search import Run, Space
+from planner.search.rearrange import cost_of, reordered, states_of, wanted, without_redundant
+from planner.search.run import advice
+from planner.search.weighted import once
+from planner.search.windows import Windows
+from planner.strategy import Workplace
+from planner.task import Task, bits, facts_of
+
+SEEDS = range(120)
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+
+
+def wandering(seed: int, **features) -> tuple[Task, list[int]] | None:
+    """A task, and a plan for it that goes this way and that; None where nothing can be done."""
+    draw, task = random.Random(seed), random_task(seed, **features)
+    state, plan = frozenset(task.initial), []
+    for _ in range(14):
+        choice = list(successors(task, state))
+        if not choice:
+            return None
+        plan.append(draw.choice(choice)[0])
+        state = applied(task, state, plan[-1])
+    reached = sorted(closed(task, state))
+    return replace(task, goal=tuple(sorted(draw.sample(reached, min(3, len(reached)))))), plan
+
+
+WANDERING = [each for seed in SEEDS if (each := wandering(seed)) is not None]
+PLAIN_WANDERING = [each for seed in SEEDS if (each := wandering(seed, conditional=False, axioms=False)) is not None]
+
+
+def test_there_is_something_to_try():
+    assert min(len(WANDERING), len(PLAIN_WANDERING)) > len(SEEDS) // 3
+
+
+def compiled_parts(task, costs):
+    return part_search(Board(task, PLAIN), costs)
+
+
+def reference_parts(task, costs):
+    def search(state, goal, run):
+        part = replace(task, initial=tuple(facts_of(state)), goal=tuple(facts_of(goal)))
+        return once(Space(part), advice(REGISTRY["hff"].build(part, costs, lambda: None)), run, 1)
+
+    return search
+
+
+@pytest.mark.parametrize("parts", [compiled_parts, reference_parts])
+def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
+    monkeypatch.setattr("planner.search.windows.MOST_EFFORT", 200)
+    better = 0
+    for task, plan in WANDERING:
+        space, run, costs = Space(task), Run(), []
+        run.found(plan, cost_of(space, plan))
+        run.on_change = lambda task=task, run=run, costs=costs: costs.append(replayed(task, run.plan))
+        finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
+        assert costs == sorted(set(costs), reverse=True)
+        assert replayed(task, run.plan) == run.limit >= perfect(task)[frozenset(task.initial)]
+        better += bool(costs)
+    assert better > len(WANDERING) // 2
+
+
+@pytest.mark.parametrize("parts", [compiled_parts, reference_parts])
+def test_the_last_window_is_the_whole_plan(parts):
+    for task, plan in PLAIN_WANDERING:
+        space, run = Space(task), Run()
+        run.found(plan, cost_of(space, plan))
+        finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
+        assert run.limit == perfect(task)[frozenset(task.initial)]
+
+
+def test_a_better_plan_from_elsewhere_is_gone_on_with(monkeypatch):
+    monkeypatch.setattr("planner.search.windows.MOST_EFFORT", 200)
+    found = 0
+    for task, plan in PLAIN_WANDERING:
+        space, run, best, windows = Space(task), Run(), Run(), []
+        finished(CompiledAstar(Board(task, PLAIN), "blind").steps(best))
+        run.found(plan, cost_of(space, plan))
+
+        def search(state, _goal, part, run=run, best=best, windows=windows):
+            windows.append((state, part.limit))
+            run.found(best.plan, best.limit)
+            yield
+
+        finished(Windows(space, run, search).steps())
+        assert run.limit == best.limit
+        assert all(limit <= best.limit for _, limit in windows[1:])
+        found += len(windows) > 1
+    assert found
+
+
+def test_redundant_steps_go():
+    fewer = 0
+    for task, plan in WANDERING:
+        space = Space(task)
+        left = finished(without_redundant(space, plan))
+        assert replayed(task, left) <= replayed(task, plan)
+        assert left == [action for action in plan if action in left][: len(left)] or len(left) < len(plan)
+        fewer += len(left) < len(plan)
+    assert fewer > len(WANDERING) // 2
+
+
+def test_plans_in_another_order_have_the_same_steps():
+    draw, other = random.Random(1), 0
+    for task, plan in WANDERING:
+        space = Space(task)
+        states = states_of(space, plan)
+        mixed = reordered(space, plan, states, draw)
+        assert replayed(task, mixed) == replayed(task, plan)
+        assert sorted(mixed) == sorted(plan)
+        other += mixed != plan
+    assert other > len(WANDERING) // 3
+
+
+def test_what_is_wanted_is_enough():
+    for task, plan in PLAIN_WANDERING:
+        space = Space(task)
+        states = states_of(space, plan)
+        for place, facts in enumerate(wanted(space, plan, states)):
+            assert not facts & ~states[place]
+            assert replayed(replace(task, initial=tuple(facts_of(facts))), plan[place:]) is not None
+
+
+def test_no_plan_is_taken_for_one():
+    task, plan = WANDERING[0]
+    space = Space(task)
+    assert states_of(space, plan) is not None
+    assert (
+        states_of(Space(replace(task, goal=tuple(set(range(len(task.facts))) - closed(task, frozenset())))), []) is None
+    )
+
+
+def test_both_tiers_serve_the_strategy():
+    task, plan = PLAIN_WANDERING[0]
+    run = Run()
+    workplace = Workplace(task, Space(task), run, lambda: None)
+    run.found(plan, cost_of(workplace.space, plan))
+    finished(workplace.windows())
+    assert run.limit == perfect(task)[frozenset(task.initial)]
+    assert bits(task.initial) == workplace.space.initial
