@@ -22,41 +22,49 @@ from planner.heuristics.relaxed import AXIOM, RelaxedTask, relax
 from planner.records import dataclass
 from planner.task import INFINITY, State, Task, bits
 
-MOST_CASES: Final = 10_000
-"""Cases that are looked at before the search is given up."""
+MOST_WORK: Final = 2_000_000
+"""Looks at an operator, in all cases together, after which the search is given up: that takes about a second."""
+SOME_WORK: Final = MOST_WORK // 400
+"""The same after which it is worth while to look for a better order of preconditions for each bound."""
 
 Found = tuple[int, frozenset[int] | None]
-"""A cost below which there is no relaxed plan, and the actions of one that costs so much, if one has been found."""
+"""A cost below which there is no relaxed plan, and the actions of one, if one has been found."""
 
 
-def relaxed_plans(task: Task, costs: list[int], check: Check, most: int = MOST_CASES) -> Iterator[Found]:
-    """Yield rising bounds, and at last the relaxed plans that cost no more; `INFINITY` where there is no relaxed plan.
+def relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_WORK) -> Iterator[Found]:
+    """Yield rising bounds, with good relaxed plans at first, and at last all those that cost no more than the bound.
 
-    It pauses after each case, and ends where all these plans have been found (with others that have free actions
-    besides, or the same ones again), or after so many cases.
+    The bound is `INFINITY` where there is no relaxed plan. It pauses after each case, and ends after so much `work`, or
+    where all these plans have been found (with others that have free actions besides, or the same ones again).
     """
     relaxed, state = relax(task, costs), bits(task.initial)
-    heuristic = LmCut(relaxed, len(costs), check)
-    first = Evaluation(heuristic, state, [])
-    bound = first.run(INFINITY)
-    plan = None if bound == INFINITY else _free_plan(heuristic, first, relaxed.costs)
-    yield bound, None if plan is None or _price(plan, relaxed.costs) > bound else _actions(plan, relaxed)
-    if plan is None:
-        return
-    heuristic.take_best_order(state)
-    root = Evaluation(heuristic, state, [])
-    least = root.run(INFINITY)
-    uses = [least + use for use in root.reached_beyond(sum(relaxed.costs))]
-    bound = max(bound, least)
-    while most > 0:
+    heuristic, bound, uses = LmCut(relaxed, len(costs), check), -1, relaxed.costs
+    best: list[tuple[int, ...]] = []
+    for order in heuristic.orders(state):
+        root = Evaluation(heuristic, state, [])
+        value = root.run(INFINITY)
+        if value == INFINITY:
+            yield value, None
+            return
+        if value > bound:
+            bound, best = value, order
+        yield bound, _actions(_free_plan(heuristic, root, relaxed.costs), relaxed)
+        uses = list(map(max, uses, [value + use for use in root.reached_beyond(sum(relaxed.costs))]))
+    relaxed.preconditions[:] = best
+    left = work
+    while left > 0:
         yield bound, None
-        part = relaxed.only([operator for operator, use in enumerate(uses) if use <= bound])
-        cases = _Cases(LmCut(part, len(costs), check), state, bound, most)
+        heuristic = LmCut(
+            relaxed.only([operator for operator, use in enumerate(uses) if use <= bound]), len(costs), check
+        )
+        if work - left > SOME_WORK:
+            heuristic.take_best_order(state)
+        cases = _Cases(heuristic, state, bound, left)
         for found in cases.plans():
             yield bound, found
         if cases.found:
             return
-        most = cases.most
+        left = cases.left
         bound = min([cases.above, *[use for use in uses if use > bound]])
 
 
@@ -70,15 +78,15 @@ class _Case:
 
 
 class _Cases:
-    """The search for relaxed plans that cost at most `bound`, with `most` cases.
+    """The search for relaxed plans that cost at most `bound`, as long as there is work `left` to do.
 
     No plan that it has not `found` costs less than `above`.
     """
 
-    def __init__(self, heuristic: LmCut, state: State, bound: int, most: int) -> None:
+    def __init__(self, heuristic: LmCut, state: State, bound: int, left: int) -> None:
         self.above = INFINITY
         self.found = False
-        self.most = most
+        self.left = left
         self._heuristic = heuristic
         self._relaxed = heuristic.relaxed
         self._state = state
@@ -87,8 +95,8 @@ class _Cases:
     def plans(self) -> Iterator[frozenset[int] | None]:
         """Yield plans, and None for each case without one."""
         waiting = [_Case(0, self._relaxed.costs, [])]
-        while waiting and self.most:
-            self.most -= 1
+        while waiting and self.left > 0:
+            self.left -= len(self._relaxed.costs)
             case = waiting.pop()
             evaluation = Evaluation(self._heuristic, self._state, case.landmarks, case.prices)
             left = self._bound - case.spent
@@ -103,7 +111,7 @@ class _Cases:
             self.found |= complete
             yield _actions(plan, self._relaxed) if complete else None
             if value:
-                waiting += self._divided(case, evaluation, set(plan))
+                waiting += self._divided(case, evaluation, plan)
         if waiting:
             self.above = min(self.above, self._bound)
 
@@ -116,7 +124,7 @@ class _Cases:
                 self.above = min(self.above, self._bound - slack + use)
         case.prices = prices
 
-    def _divided(self, case: _Case, evaluation: Evaluation, planned: set[int]) -> list[_Case]:
+    def _divided(self, case: _Case, evaluation: Evaluation, planned: frozenset[int]) -> list[_Case]:
         """Return the cases for the landmark with the fewest operators left, those that are `planned` last."""
         prices, costs, ruled_out = case.prices[:], self._relaxed.costs, self._bound + 1
         choices = [
@@ -136,52 +144,43 @@ class _Cases:
         return cases[::-1]
 
 
-def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> list[int]:
+def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> frozenset[int]:
     """Return operators that reach the goal and cost nothing any more, with low `prices` if possible.
 
-    What a fact takes is the sum of what its achiever and the conditions of it take, as for h_add.
+    Each fact is reached by a set of operators, and a set is as dear as all in it are: what several facts need is paid
+    once (Keyder and Geffner, 2008).
     """
-    relaxed, start, left = heuristic.relaxed, heuristic.start, evaluation.cost
-    missing, sums, holds = start.missing[:], prices[:], start.looked
-    value: dict[int, int] = {}
-    achiever: dict[int, int] = {}
+    relaxed, left, looked = heuristic.relaxed, evaluation.cost, heuristic.start.looked
+    missing = heuristic.start.missing[:]
+    plan: dict[int, frozenset[int]] = {}
+    price: dict[int, int] = {}
     waiting: list[tuple[int, int]] = []
-    ready: Iterable[int] = start.ready
+    ready: Iterable[int] = heuristic.start.ready
     while True:
         for operator in ready:
-            price = sums[operator]
-            for fact in () if left[operator] else relaxed.effects[operator]:
-                if not holds[fact] and price < value.get(fact, INFINITY):
-                    value[fact], achiever[fact] = price, operator
-                    heappush(waiting, (price, fact))
-        price, fact = heappop(waiting)
+            if not left[operator]:
+                needed = [plan[fact] for fact in relaxed.preconditions[operator] if fact in plan]
+                operators = frozenset((operator,)).union(*needed)
+                total = _price(operators, prices)
+                for fact in relaxed.effects[operator]:
+                    if not looked[fact] and total < price.get(fact, INFINITY):
+                        price[fact], plan[fact] = total, operators
+                        heappush(waiting, (total, fact))
+        total, fact = heappop(waiting)
         if fact == relaxed.goal:
-            return _needed(relaxed, achiever)
+            return plan[fact]
         ready = []
-        if value[fact] == price:
-            value[fact] = -1
+        if price[fact] == total:
+            price[fact] = -1
             for operator in relaxed.needed_by[fact]:
-                sums[operator] += price
                 missing[operator] -= 1
                 if not missing[operator]:
                     ready.append(operator)
 
 
-def _needed(relaxed: RelaxedTask, achiever: dict[int, int]) -> list[int]:
-    """Return the operators that the goal needs, if facts have these achievers."""
-    operators = {achiever[relaxed.goal]: None}
-    waiting = list(operators)
-    for operator in waiting:
-        for fact in relaxed.preconditions[operator]:
-            if fact in achiever and achiever[fact] not in operators:
-                operators[achiever[fact]] = None
-                waiting.append(achiever[fact])
-    return list(operators)
-
-
-def _price(plan: list[int], prices: list[int]) -> int:
+def _price(plan: Iterable[int], prices: list[int]) -> int:
     return sum([prices[operator] for operator in plan])
 
 
-def _actions(plan: list[int], relaxed: RelaxedTask) -> frozenset[int]:
+def _actions(plan: Iterable[int], relaxed: RelaxedTask) -> frozenset[int]:
     return frozenset([relaxed.actions[operator] for operator in plan if relaxed.actions[operator] != AXIOM])

@@ -16,7 +16,7 @@ lies among them. And a successor inherits the landmarks of its parent that do no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from planner.heuristics.kind import Check, Heuristic, Kind
@@ -79,7 +79,12 @@ class LmCut:
 
         That is the first state that is asked for. Much depends on it, since its landmarks are inherited.
         """
-        relaxed = self.relaxed
+        orders = self.orders(state)
+        self.relaxed.preconditions[:] = max(orders, key=lambda _: Evaluation(self, state, []).run(INFINITY))
+
+    def orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
+        """Put the preconditions into one order after the other, and yield each."""
+        relaxed, given = self.relaxed, self.relaxed.preconditions[:]
         near = Evaluation(self, state, [])
         near.run(0)
         keys: list[Callable[[int], int]] = [
@@ -89,12 +94,9 @@ class LmCut:
             lambda fact: len(relaxed.needed_by[fact]),
             lambda fact: -fact,
         ]
-        orders = [[tuple(sorted(facts, key=key)) for facts in relaxed.preconditions] for key in keys]
-        values = []
-        for order in orders:
-            relaxed.preconditions[:] = order
-            values.append(Evaluation(self, state, []).run(INFINITY))
-        relaxed.preconditions[:] = orders[values.index(max(values))]
+        for key in keys:
+            relaxed.preconditions[:] = [tuple(sorted(facts, key=key)) for facts in given]
+            yield relaxed.preconditions[:]
 
 
 class Evaluation:

@@ -14,27 +14,31 @@ from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
 from planner.task import INFINITY, State, bits
 
-MOST_FAILED: Final = 8
-"""So many relaxed plans are tried: where all fail, deletes bind."""
+FEW_FAILED: Final = 5
+"""Where so many relaxed plans fail and none has worked, deletes bind."""
+MOST_FAILED: Final = 20
+"""So many may fail where others, that are not the cheapest, work."""
 MOST_ORDERS: Final = 500
 """States that are looked at in search for an order."""
 
 
 def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
     """Try relaxed plans, which come with a cost below which there is none."""
-    failed = 0
+    failed: set[frozenset[int]] = set()
+    most_failed = FEW_FAILED
     for bound, actions in relaxed_plans:
         run.proved(bound)
-        if bound >= run.limit or bound == INFINITY:
-            return Ending.EXHAUSTED
-        if actions is not None:
+        if actions is not None and actions not in failed:
             order = in_order(space, actions)
-            if order is not None:
+            if order is None:
+                failed.add(actions)
+            else:
                 run.found(order, sum([space.costs[action] for action in order]))
                 run.proved(bound)
-                return Ending.EXHAUSTED
-            failed += 1
-        if failed == MOST_FAILED:
+                most_failed = MOST_FAILED
+        if bound >= run.limit or bound == INFINITY:
+            return Ending.EXHAUSTED
+        if len(failed) >= most_failed:
             break
         yield
     return Ending.INCOMPLETE

@@ -20,8 +20,8 @@ from planner.task import INFINITY, Task
 seeds = st.integers(0, 10**9)
 
 
-def relaxed_plans_of(task, most=10_000):
-    return relaxed_plans(task, [action.cost for action in task.actions], never, most)
+def relaxed_plans_of(task, work=10**9):
+    return relaxed_plans(task, [action.cost for action in task.actions], never, work)
 
 
 def is_relaxed_plan(relaxed, initial, chosen):
@@ -58,21 +58,20 @@ def test_all_cheapest_relaxed_plans_are_found(seed):
     for bound, plan in relaxed_plans_of(task):
         bounds.append(bound)
         if plan is not None:
-            assert sum(task.actions[number].cost for number in plan) == bound
             plans.add(plan)
     assert bounds == sorted(bounds)
     assert bounds[-1] == cheapest
     relaxed = relax(task)
     assert all(is_relaxed_plan(relaxed, task.initial, plan) for plan in plans)
     if all(action.cost for action in task.actions):
-        assert plans == sets
+        assert {plan for plan in plans if sum(task.actions[number].cost for number in plan) == cheapest} == sets
 
 
-@given(seeds, st.integers(0, 5))
-def test_what_is_given_up_has_proved_no_more_than_is_true(seed, most):
+@given(seeds, st.integers(0, 100))
+def test_what_is_given_up_has_proved_no_more_than_is_true(seed, work):
     task = random_task(seed)
     assume(len(task.actions) <= 9)
-    bounds = [bound for bound, _ in relaxed_plans_of(task, most)]
+    bounds = [bound for bound, _ in relaxed_plans_of(task, work)]
     assert bounds[-1] <= cheapest_sets(task)[0]
 
 
