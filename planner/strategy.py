@@ -186,7 +186,7 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
         return take_turns([relaxed, proof, blind], workplace.run)
-    return take_turns([relaxed, proof, Contender(_improving(workplace), 2), blind], workplace.run)
+    return take_turns([relaxed, proof, Contender(_improving(workplace), 4), blind], workplace.run)
 
 
 def _improving(workplace: Workplace) -> Steps:
