@@ -70,11 +70,6 @@ def is_loaded() -> bool:
     return bool(_loaded)
 
 
-def is_built() -> bool:
-    """Return whether there is machine code to load; it may still turn out to be for another processor."""
-    return is_loaded() or (folder() / _STAMP).is_file()
-
-
 def loaded() -> dict[str, Call] | None:
     """Return the compiled entries by name, or None where there are none that fit."""
     if not _loaded:

@@ -37,8 +37,8 @@ def make() -> None:
 
 
 def start_making() -> None:
-    """Start a process that makes machine code and outlives this one, unless there is one or it is not wanted."""
-    if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.is_built():
+    """Start a process that makes machine code and outlives this one, unless there is some that fits, or none is wanted."""
+    if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.loaded() is not None:
         return
     mark = library.folder().with_suffix(".making")
     with contextlib.suppress(OSError):

@@ -240,5 +240,4 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
 def test_without_machine_code_there_is_none_to_load(tmp_path, monkeypatch):
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "_loaded", [])
-    assert not library.is_built()
     assert library.loaded() is None

@@ -109,6 +109,17 @@ def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     assert len(started) == 2
 
 
+@pytest.mark.usefixtures("cache")
+def test_code_for_another_processor_is_made_anew(monkeypatch):
+    started, place = [], library.folder()
+    place.mkdir(parents=True, mode=0o700)
+    for name in (*library.ENTRIES, "complete"):
+        (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
+    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **_: started.append(command))
+    making.start_making()
+    assert len(started) == 1
+
+
 @pytest.mark.parametrize("why", ["switched off", "numba is not installed", "nothing can be written"])
 def test_making_is_not_started(cache, monkeypatch, why):
     monkeypatch.setattr(making.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
