@@ -37,7 +37,7 @@ def make() -> None:
 
 
 def start_making() -> None:
-    """Start a process that makes machine code and outlives this one, unless there is some that fits, or none is wanted."""
+    """Start a process that makes machine code and outlives this one, unless some fits already or none is wanted."""
     if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.loaded() is not None:
         return
     mark = library.folder().with_suffix(".making")
