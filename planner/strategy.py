@@ -213,8 +213,11 @@ def _at_most(states: int, steps: Steps, run: Run) -> Steps:
 
 
 def take_turns(contenders: list[Contender], run: Run) -> Steps:
-    """Run the one that has had the least of its share, for a turn that grows with the time spent so far."""
-    clock = time.monotonic
+    """Run the one that has had the least of its share, for a turn that grows with the time spent so far.
+
+    That is processor time: a busy computer does not change who has what.
+    """
+    clock = time.thread_time
     total = 0.0
     while contenders:
         current = min(contenders, key=lambda one: one.spent / one.share)
