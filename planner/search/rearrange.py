@@ -7,6 +7,7 @@ vain. Once such steps are next to each other, or gone, it is easily made cheaper
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from heapq import heapify, heappop, heappush
 from random import Random
 
 from planner.search.space import Space
@@ -81,7 +82,7 @@ def reordered(space: Space, plan: list[int], states: Sequence[State], draw: Rand
     """Return `plan` in another order in which it leads to the goal, steps close to those that make them possible.
 
     Steps stay in order where one reads or writes what the other writes (Siddiqui and Haslum, 2012, make blocks of such
-    orders); among those that may come next, one that follows a late step is taken. If what is derived comes between,
+    orders); among those that may come next, one that follows late steps is taken. If what is derived comes between,
     the plan stays as it is.
     """
     before = _predecessors(space, plan, states)
@@ -90,29 +91,25 @@ def reordered(space: Space, plan: list[int], states: Sequence[State], draw: Rand
         for each in earlier:
             after[each].append(step)
     missing = [len(each) for each in before]
-    ready = {step for step, count in enumerate(missing) if not count}
-    place, luck = [-1] * len(plan), [draw.random() for _ in plan]
-    near = draw.choice((_latest, _how_many_late))
+    near = draw.choice((max, _mean))
+    place = [-1] * len(plan)
+    ready = [(0.0, draw.random(), step) for step, count in enumerate(missing) if not count]
+    heapify(ready)
     order: list[int] = []
     while ready:
-        step = max(ready, key=lambda each: (near([place[other] for other in before[each]], len(order)), luck[each]))
-        ready.remove(step)
+        _, _, step = heappop(ready)
         place[step] = len(order)
         order.append(step)
         for each in after[step]:
             missing[each] -= 1
             if not missing[each]:
-                ready.add(each)
+                heappush(ready, (-near([place[other] for other in before[each]]), draw.random(), each))
     other = [plan[step] for step in order]
     return other if states_of(space, other) is not None else plan
 
 
-def _latest(places: list[int], _: int) -> int:
-    return max(places, default=-1)
-
-
-def _how_many_late(places: list[int], end: int) -> int:
-    return sum(place >= end - 3 for place in places)
+def _mean(numbers: list[int]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def _predecessors(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[set[int]]:
