@@ -181,7 +181,7 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
     if mode == "first":
         blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
         return take_turns([Contender(_improving(workplace), 4), blind], workplace.run)
-    relaxed = Contender(workplace.relaxed(), 1, spent=-HEAD_START)
+    relaxed = Contender(workplace.relaxed(), 3, spent=-HEAD_START)
     proof = Contender(workplace.search("astar"), 2)
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":

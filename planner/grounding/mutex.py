@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 from planner.annotations import Final
 from planner.budget import Budget
@@ -67,6 +68,18 @@ class MutexFinder:
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
                 self._adders[predicate].append(number)
 
+    @cached_property
+    def _hopeless(self) -> set[str]:
+        """Return predicates with a fact that some change adds while it deletes nothing: no group has these facts."""
+        return {
+            self._facts[fact].predicate
+            for changes in self._changes
+            for change in changes
+            if not change.always and not change.more and len(change.held) < 2
+            for fact in change.adds
+            if fact not in change.held
+        }
+
     def groups(self, budget: Budget) -> list[Group]:
         """Return all groups found, of two facts or more, largest first."""
         found: dict[Group, None] = {}
@@ -87,6 +100,8 @@ class MutexFinder:
 
     def _first_candidates(self) -> Iterator[Parts]:
         for predicate, numbers in self._by_predicate.items():
+            if predicate in self._hopeless:
+                continue
             positions = tuple(range(len(self._facts[numbers[0]].args)))
             yield ((predicate, positions),)
             for counted in positions:
@@ -162,7 +177,7 @@ class MutexFinder:
         known = {predicate for predicate, _ in parts}
         for fact in change.swapped:
             atom = self._facts[fact]
-            if atom.predicate in known or len(atom.args) - len(key) not in (0, 1):
+            if atom.predicate in known or atom.predicate in self._hopeless or len(atom.args) - len(key) not in (0, 1):
                 continue
             for places in itertools.permutations(range(len(atom.args)), len(key)):
                 if all(atom.args[place] == value for place, value in zip(places, key, strict=True)):
