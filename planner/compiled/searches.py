@@ -31,7 +31,9 @@ def compiled_search(
     """
     if search in {"astar", "uniform"}:
         return CompiledAstar(board, heuristic or "blind", states=states).steps
-    guide = Guide(board, costs, milestones=landmarks)
+    guide = Guide(board, costs, milestones=landmarks or search == "bfws")
+    if search == "bfws":
+        return CompiledWidth(guide).steps
     lazy = CompiledLazy(guide)
     if search == "weighted":
         return lambda run: _improving(lazy, run)

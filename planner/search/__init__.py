@@ -7,6 +7,7 @@ from enum import Enum
 from planner.annotations import Final
 from planner.records import dataclass
 from planner.search.astar import astar
+from planner.search.bfws import bfws
 from planner.search.breadth import breadth_first
 from planner.search.greedy import greedy
 from planner.search.run import Ending, Run, Search
@@ -49,6 +50,7 @@ REGISTRY: Final[dict[str, Algorithm]] = {
     "astar": Algorithm(astar, "lmcut", needs_admissible=True),
     "greedy": Algorithm(greedy, "hff", counts=Counts.STEPS),
     "weighted": Algorithm(weighted, "hff", counts=Counts.BOTH),
+    "bfws": Algorithm(bfws, "hff", counts=Counts.STEPS),
     "uniform": Algorithm(uniform_cost),
     "breadth": Algorithm(breadth_first),
 }

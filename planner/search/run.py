@@ -7,7 +7,7 @@ best plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Generator
+from collections.abc import Callable, Collection, Generator
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
@@ -52,7 +52,7 @@ class Advising(Protocol):
         """Return an estimate, and the actions that look helpful, applicable or not."""
 
 
-Advice = Callable[[State], tuple[int, Container[int]]]
+Advice = Callable[[State], tuple[int, Collection[int]]]
 
 
 def advice(estimate: Any) -> Advice:
