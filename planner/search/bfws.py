@@ -106,8 +106,10 @@ class Novelty:
         self._facts[kind] = known | state
         found = 1 if state & ~known else 3
         for fact in facts_of(fresh):
-            seen = self._pairs.get((kind, fact), 0)
-            if state & ~seen:
-                self._pairs[kind, fact] = seen | state
+            others = state & ~self._pairs.get((kind, fact), 0)
+            if others:
                 found = min(found, 2)
+                self._pairs[kind, fact] = self._pairs.get((kind, fact), 0) | others
+            for other in facts_of(others):
+                self._pairs[kind, other] = self._pairs.get((kind, other), 0) | 1 << fact
         return found
