@@ -48,8 +48,11 @@ def relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_W
             return
         if value > bound:
             bound, best = value, order
-        yield bound, _actions(_free_plan(heuristic, root, relaxed.costs), relaxed)
+        plan = _free_plan(heuristic, root, relaxed.costs)
+        yield bound, _actions(plan, relaxed)
         uses = list(map(max, uses, [value + use for use in root.reached_beyond(sum(relaxed.costs))]))
+        if _price(plan, relaxed.costs) == bound:
+            break
     relaxed.preconditions[:] = best
     left = work
     while left > 0:

@@ -16,6 +16,8 @@ from planner.task import INFINITY, State, bits
 
 FEW_FAILED: Final = 5
 """Where so many relaxed plans fail and none has worked, deletes bind."""
+FEW_PAUSES: Final = 500
+"""Pauses after which the same is taken for granted if none has worked."""
 MOST_FAILED: Final = 20
 """So many may fail where others, that are not the cheapest, work."""
 MOST_ORDERS: Final = 500
@@ -25,8 +27,8 @@ MOST_ORDERS: Final = 500
 def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | None]], run: Run) -> Steps:
     """Try relaxed plans, which come with a cost below which there is none."""
     failed: set[frozenset[int]] = set()
-    most_failed = FEW_FAILED
-    for bound, actions in relaxed_plans:
+    most_failed, most_pauses = FEW_FAILED, FEW_PAUSES
+    for pauses, (bound, actions) in enumerate(relaxed_plans):
         run.proved(bound)
         if actions is not None and actions not in failed:
             order = in_order(space, actions)
@@ -35,10 +37,10 @@ def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | 
             else:
                 run.found(order, sum([space.costs[action] for action in order]))
                 run.proved(bound)
-                most_failed = MOST_FAILED
+                most_failed, most_pauses = MOST_FAILED, INFINITY
         if bound >= run.limit or bound == INFINITY:
             return Ending.EXHAUSTED
-        if len(failed) >= most_failed:
+        if len(failed) >= most_failed or pauses >= most_pauses:
             break
         yield
     return Ending.INCOMPLETE
