@@ -1,8 +1,9 @@
 """Which searches are run for a task, and how they share the time.
 
-Python searches a small state space fastest without any estimate, a larger one with LM-cut, and finds a first plan
-fastest by greedy search. No look at a task tells which it is, so they take turns on it, and share what they find: the
-best plan cuts off what costs as much in all of them, and the first that is exhausted has the proof.
+Where deletes do not bind, a cheapest relaxed plan is all that is needed. Else Python searches a small state space
+fastest without any estimate, a larger one with LM-cut, and finds a first plan fastest by greedy search. No look at a
+task tells which it is, so they take turns on it, and share what they find: the best plan cuts off what costs as much in
+all of them, and the first that is exhausted has the proof.
 """
 
 from __future__ import annotations
