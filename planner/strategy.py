@@ -36,6 +36,7 @@ COMPILED: Final = frozenset(
         ("uniform", ""),
         ("greedy", "hff"),
         ("weighted", "hff"),
+        ("bfws", "hff"),
     }
 )
 """Searches and heuristics that there are kernels for."""
@@ -216,13 +217,14 @@ def _at_most(states: int, steps: Steps, run: Run) -> Steps:
 def take_turns(contenders: list[Contender], run: Run) -> Steps:
     """Run the one that has had the least of its share, for a turn that grows with the time spent so far.
 
-    That is processor time: a busy computer does not change who has what.
+    That is processor time: a busy computer does not change who has what. A turn that gave a better plan is not counted:
+    there may be more where it came from.
     """
     clock = time.thread_time
     total = 0.0
     while contenders:
         current = min(contenders, key=lambda one: one.spent / one.share)
-        began = clock()
+        began, limit = clock(), run.limit
         until = began + max(FIRST_TURN, total * TURN)
         run.by = current.by
         try:
@@ -234,7 +236,8 @@ def take_turns(contenders: list[Contender], run: Run) -> Steps:
                 return Ending.EXHAUSTED
             contenders.remove(current)
         current.by = run.by
-        current.spent += clock() - began
+        if run.limit == limit:
+            current.spent += clock() - began
         total += clock() - began
     return Ending.INCOMPLETE
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from search_twins import action, fact_names, finished, random_task, replayed
 
@@ -13,8 +15,8 @@ from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.bfws import Novelty
 from planner.search.queues import Batches, LastIn
-from planner.strategy import Contender, take_turns
-from planner.task import Task, bits, facts_of
+from planner.strategy import FIRST_TURN, Contender, take_turns
+from planner.task import INFINITY, Task, bits, facts_of
 
 
 def counter(digits):
@@ -114,6 +116,23 @@ def test_turns_end_with_the_first_proof():
 def test_turns_go_on_without_those_who_give_up():
     contenders = [Contender(ends(2, Ending.FIRST_PLAN), 1), Contender(ends(2, Ending.INCOMPLETE), 1)]
     assert finished(take_turns(contenders, Run())) is Ending.INCOMPLETE
+
+
+def test_who_makes_the_plan_better_goes_on(monkeypatch):
+    clock, run, log = count(), Run(), []
+    monkeypatch.setattr("planner.strategy.time.thread_time", lambda: next(clock) * 0.6 * FIRST_TURN)
+
+    def searching(name, better):
+        for cost in (*better, *[INFINITY] * 5):
+            log.append(name)
+            run.found([], cost)
+            yield
+        return Ending.INCOMPLETE
+
+    contenders = [Contender(searching("first", [9, 8, 7]), 1), Contender(searching("second", []), 1)]
+    finished(take_turns(contenders, run))
+    assert log[:6] == ["first", "first", "first", "first", "second", "first"]
+    assert log.count("second") == 5
 
 
 @pytest.mark.parametrize("facts", [[], [0], [3, 64, 65, 1000]])
