@@ -21,7 +21,7 @@ def reasonable_orders(
     number = {fact: place for place, fact in enumerate(facts)}
     interference = _Interference(task, relaxed, facts, needed)
     wanted = [place for place, fact in enumerate(facts) if fact in goals and fact not in initial]
-    pairs = [(early, late) for late in wanted for early in wanted]
+    pairs = interference.among(wanted)
     for place, conditions in enumerate(needed):
         late_ones = [number[fact] for fact in conditions & number.keys() if fact not in goals and fact not in initial]
         early_ones = [early for early in before[place] if facts[early] not in initial]
@@ -54,6 +54,15 @@ class _Interference:
             for group in self._groups.get(fact, ()):
                 found.setdefault(group, set()).add(fact)
         return found
+
+    def among(self, places: list[int]) -> list[tuple[int, int]]:
+        """Return, as (early, late), all pairs of these landmarks that may be ordered, sorted by the late one."""
+        by_group: dict[int, list[int]] = {}
+        for late in places:
+            for group in self._groups.get(self._facts[late], ()):
+                by_group.setdefault(group, []).append(late)
+        found = {(late, early) for early in places for group in self._spoilt[early] for late in by_group.get(group, ())}
+        return [(early, late) for late, early in sorted(found)]
 
     def __call__(self, late: int, early: int) -> bool:
         """Return whether landmark `late` must be false right before or when `early` becomes true."""

@@ -8,6 +8,7 @@ import pytest
 from search_twins import action, closed, is_goal, random_task, successors
 
 from planner.heuristics import landmarks as module
+from planner.heuristics.landmark_orders import _Interference
 from planner.heuristics.landmarks import Landmarks
 from planner.heuristics.relaxed import relax
 from planner.model import Atom
@@ -91,3 +92,13 @@ def test_orders_are_not_circular(task):
         ready = {place for place, many in enumerate(before) if place not in done and done.issuperset(many)}
         assert ready
         done |= ready
+
+
+def test_goals_are_ordered_as_if_all_pairs_were_tried(monkeypatch):
+    few = [landmarks(task) for task in TASKS]
+    monkeypatch.setattr(
+        _Interference, "among", lambda _, places: [(early, late) for late in places for early in places]
+    )
+    assert [landmarks(task) for task in TASKS] == few
+    monkeypatch.setattr(_Interference, "among", lambda *_: [])
+    assert [landmarks(task) for task in TASKS] != few
