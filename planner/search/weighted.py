@@ -13,7 +13,8 @@ from planner.search.run import DEAD_END, Advice, Ending, Estimate, Run, Steps, a
 from planner.search.space import Space
 from planner.task import INFINITY, State
 
-WEIGHTS: Final = (5, 3, 2, 1)
+WEIGHTS: Final = (1_000, 5, 3, 2, 1)
+"""The first is greedy search, but for costs."""
 PREFERRED_TURNS: Final = 2
 """Preferred actions have so many turns for one of the others."""
 
