@@ -85,10 +85,11 @@ class LmCut:
     def orders(self, state: State) -> Iterator[list[tuple[int, ...]]]:
         """Put the preconditions into one order after the other, and yield each."""
         relaxed, given = self.relaxed, self.relaxed.preconditions[:]
+        relaxed.preconditions[:] = [tuple(sorted(facts)) for facts in given]
+        yield relaxed.preconditions[:]
         near = Evaluation(self, state, [])
         near.run(0)
         keys: list[Callable[[int], int]] = [
-            lambda fact: fact,
             lambda fact: near.value[fact],
             lambda fact: len(relaxed.added_by[fact]),
             lambda fact: len(relaxed.needed_by[fact]),
@@ -147,7 +148,7 @@ class Evaluation:
             if value[goal] == INFINITY:
                 return INFINITY
             self.check()
-            landmark = self._cut(self._zone())
+            landmark = self._cut()
             self.landmarks.append(landmark)
             total += landmark.worth
             self._charge(landmark)
@@ -262,32 +263,30 @@ class Evaluation:
                             queue[then] = [effect]
                             heappush(keys, then)
 
-    def _zone(self) -> set[int]:
-        """Return the goal zone: the goal, and a dearest precondition of each free operator that leads into the zone."""
-        added_by, preconditions = self.relaxed.added_by, self.relaxed.preconditions
-        cost, value = self.cost, self.value
-        zone, waiting = {self.relaxed.goal}, [self.relaxed.goal]
+    def _cut(self) -> Landmark:
+        """Return the landmark of the operators that enter the goal zone.
+
+        The zone is the goal, and a dearest precondition of each free operator that leads into the zone.
+        """
+        added_by, preconditions, cost, value = self.relaxed.added_by, self.relaxed.preconditions, self.cost, self.value
+        zone, waiting, entering = {self.relaxed.goal}, [self.relaxed.goal], []
         for fact in waiting:
             for operator in added_by[fact]:
-                if not cost[operator] and zone.isdisjoint(preconditions[operator]):
+                if cost[operator]:
+                    entering.append(operator)
+                elif zone.isdisjoint(preconditions[operator]):
                     dearest, price = -1, -1
                     for condition in preconditions[operator]:
                         if value[condition] > price:
                             dearest, price = condition, value[condition]
                     zone.add(dearest)
                     waiting.append(dearest)
-        return zone
+        return self._landmark({operator for operator in entering if zone.isdisjoint(preconditions[operator])})
 
-    def _cut(self, zone: set[int]) -> Landmark:
-        """Return the landmark of the operators that enter `zone`."""
-        added_by, preconditions, action_of = self.relaxed.added_by, self.relaxed.preconditions, self.relaxed.actions
-        cost, worth = self.cost, INFINITY
-        operators = set()
-        for fact in zone:
-            for operator in added_by[fact]:
-                if cost[operator] and zone.isdisjoint(preconditions[operator]):
-                    operators.add(operator)
-                    worth = min(worth, cost[operator])
+    def _landmark(self, operators: set[int]) -> Landmark:
+        """Return the landmark that every plan has one of `operators`."""
+        action_of, cost = self.relaxed.actions, self.cost
+        worth = min([cost[operator] for operator in operators])
         actions = frozenset([action_of[operator] for operator in operators])
         if self.shared:
             operators = {operator for action in actions for operator in self.operators_of[action]}
