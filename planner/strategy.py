@@ -49,7 +49,7 @@ BLIND_STATES: Final = 4_000_000
 """States after which uniform-cost search in plain Python gives up: they take about a GiB."""
 FEW_STATES: Final = 100_000
 """The same where any plan will do: what is larger, estimates find sooner."""
-HEAD_START: Final = 0.05
+HEAD_START: Final = 0.03
 """Seconds in which relaxed plans are tried before anything else: where deletes do not bind, nothing else is needed."""
 FEW_ACTIONS: Final = 10_000
 """Actions up to which that is done: the first relaxed plan takes a look at all of them."""
