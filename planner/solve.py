@@ -14,7 +14,8 @@ from planner.errors import InputError
 from planner.model import Problem
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Ending, Space
-from planner.strategy import Workplace, automatic, checked_names, chosen
+from planner.strategy import automatic, checked_names, chosen
+from planner.workplace import Workplace
 
 
 def solve(

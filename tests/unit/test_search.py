@@ -15,8 +15,8 @@ from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.bfws import Novelty
 from planner.search.queues import Batches, LastIn
-from planner.strategy import FIRST_TURN, Contender, take_turns
 from planner.task import INFINITY, Task, bits, facts_of
+from planner.turns import FIRST_TURN, Contender, take_turns
 
 
 def counter(digits):
@@ -120,7 +120,7 @@ def test_turns_go_on_without_those_who_give_up():
 
 def test_who_makes_the_plan_better_goes_on(monkeypatch):
     clock, run, log = count(), Run(), []
-    monkeypatch.setattr("planner.strategy.time.thread_time", lambda: next(clock) * 0.6 * FIRST_TURN)
+    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * 0.6 * FIRST_TURN)
 
     def searching(name, better):
         for cost in (*better, *[INFINITY] * 5):

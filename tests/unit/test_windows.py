@@ -18,8 +18,8 @@ from planner.search.rearrange import cost_of, reordered, states_of, wanted, with
 from planner.search.run import advice
 from planner.search.weighted import once
 from planner.search.windows import Windows
-from planner.strategy import Workplace
 from planner.task import Task, bits, facts_of
+from planner.workplace import Workplace
 
 SEEDS = range(120)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}

@@ -1,0 +1,138 @@
+"""Where the searches for one task are started, each in the tier that suits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.annotations import TYPE_CHECKING, Final
+from planner.heuristics import REGISTRY as HEURISTICS
+from planner.heuristics import Kind
+from planner.heuristics.hplus import relaxed_plans
+from planner.records import dataclass, replace
+from planner.search import REGISTRY as SEARCHES
+from planner.search import Ending, Run, Space
+from planner.search.run import Steps, advice
+from planner.search.unbinding import unbinding
+from planner.search.weighted import once
+from planner.task import State, Task, facts_of
+from planner.tiers import tiered
+from planner.turns import at_most
+
+if TYPE_CHECKING:
+    from planner.compiled.board import Board
+
+COMPILED: Final = frozenset(
+    {
+        ("astar", "blind"),
+        ("astar", "hmax"),
+        ("astar", "lmcut"),
+        ("uniform", ""),
+        ("greedy", "hff"),
+        ("weighted", "hff"),
+        ("bfws", "hff"),
+    }
+)
+"""Searches and heuristics that there are kernels for."""
+FEW_ACTIONS: Final = 10_000
+"""Actions up to which that is done: the first relaxed plan takes a look at all of them."""
+COMPACT: Final = 4
+"""So many packed states take about as much memory as one in plain Python."""
+
+
+@dataclass(slots=True)
+class Workplace:
+    """What all searches for one task share; `check` raises when a limit is reached.
+
+    `_board` is the task as machine code sees it, once that was asked for.
+    """
+
+    task: Task
+    space: Space
+    run: Run
+    check: Callable[[], None]
+    _board: Board | None = None
+
+    def search(
+        self, name: str, heuristic: str | None = None, *, states: int | None = None, landmarks: bool = False
+    ) -> Steps:
+        """Run the search called `name` with a heuristic, its own by default, in either tier.
+
+        With a number of `states` it gives up when it has generated about so many in plain Python, or, as they take less
+        memory there, four times as many in machine code. With `landmarks`, machine code counts them too. A heuristic
+        that is not safe for the task may have given up states: then nothing is exhausted.
+        """
+        heuristic = heuristic_for(name, heuristic)
+        self.run.by = (name, heuristic)
+
+        def reference() -> Steps:
+            steps = self._reference(name, heuristic)
+            return steps if states is None else at_most(states, steps, self.run)
+
+        def compiled() -> Steps:
+            from planner.compiled.searches import compiled_search  # noqa: PLC0415 - only for what lasts
+
+            costs = SEARCHES[name].counts.of(self.space.costs)
+            most = None if states is None else COMPACT * states
+            self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
+            search = compiled_search(self._packed(), name, heuristic, costs, states=most, landmarks=landmarks)
+            return search(self.run)
+
+        kind = HEURISTICS[heuristic or "blind"]
+        if (name, heuristic) in COMPILED:
+            ending = yield from tiered(reference, compiled, again=states is None)
+        else:
+            ending = yield from reference()
+        return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def _packed(self) -> Board:
+        """Return the task as arrays."""
+        if self._board is None:
+            from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+            from planner.compiled.board import Board  # noqa: PLC0415 - as above
+
+            self._board = Board(self.task, library.loaded() or library.ENTRIES, self.check)
+        return self._board
+
+    def _reference(self, name: str, heuristic: str) -> Steps:
+        """Search in plain Python."""
+        algorithm, kind = SEARCHES[name], HEURISTICS[heuristic or "blind"]
+        estimate = kind.build(self.task, algorithm.counts.of(self.space.costs), self.check)
+        return (yield from algorithm.search(self.space, estimate, self.run))
+
+    def windows(self) -> Steps:
+        """Make the best plan better, piece by piece."""
+        from planner.search.windows import Windows  # noqa: PLC0415 - only for what lasts
+
+        self.run.by = ("windows", "hff")
+        costs = SEARCHES["weighted"].counts.of(self.space.costs)
+
+        def part(state: State, goal: State, run: Run) -> Steps:
+            task = replace(self.task, initial=tuple(facts_of(state)), goal=tuple(facts_of(goal)))
+            return once(Space(task), advice(HEURISTICS["hff"].build(task, costs, self.check)), run, 1)
+
+        def reference() -> Steps:
+            return Windows(self.space, self.run, part).steps()
+
+        def compiled() -> Steps:
+            from planner.compiled.searches import part_search  # noqa: PLC0415 - only for what lasts
+
+            return Windows(self.space, self.run, part_search(self._packed(), costs)).steps()
+
+        return (yield from tiered(reference, compiled, again=False))
+
+    def relaxed(self) -> Steps:
+        """Try cheapest relaxed plans."""
+        self.run.by = ("unbinding", "hplus")
+        if len(self.space.costs) > FEW_ACTIONS:
+            return Ending.INCOMPLETE
+        return (yield from unbinding(self.space, relaxed_plans(self.task, self.space.costs, self.check), self.run))
+
+    def safe(self, kind: Kind) -> bool:
+        """Return whether what a heuristic calls a dead end is one."""
+        return kind.safe and kind.supports(self.task)
+
+
+def heuristic_for(search: str, heuristic: str | None) -> str:
+    """Return the heuristic that `search` uses when `heuristic` is asked for; "" where it uses none."""
+    own = SEARCHES[search].heuristic
+    return "" if own is None else heuristic or own
