@@ -32,10 +32,12 @@ class Guide:
         self.mark_words = (len(self.milestones.goal) + BITS - 1) // BITS
         self.achievers = self._achievers()
 
-    def fresh(self) -> Guide:
-        """Return the same for another search, which numbers its relaxed plans from 1 on."""
+    def fresh(self, *, landmarks: bool = True) -> Guide:
+        """Return the same, or without landmarks, for another search, which numbers its relaxed plans from 1 on."""
         other = copy(self)
         other.achievers = self._achievers()
+        if not landmarks:
+            other.milestones, other.mark_words = packed_milestones(NONE, self.board.packed), 0
         return other
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:

@@ -23,18 +23,22 @@ class CompiledLazy:
     """Lazy search by `guide`."""
 
     def __init__(self, guide: Guide, *, work: int = WORK, room: int = 1024) -> None:
-        self._guide, self._work, self._room = guide.fresh(), work, room
+        self._given, self._work, self._room = guide, work, room
 
     def greedy(self, run: Run) -> Steps:
         """Search for any plan, and stop at the first."""
         return (yield from self._search(run, weight=1, reopen=False))
 
     def restarting(self, run: Run, unit: int) -> Steps:
-        """Search for any plan, again and again in another order, each time for some multiple of `unit` evaluations."""
+        """Search for any plan, again and again in another order, each time for some multiple of `unit` evaluations.
+
+        Every other time goes without landmarks, and by relaxed plans that prefer other actions.
+        """
         for seed in count(1):
             steps = self._search(run, weight=1, reopen=False, seed=seed, most=unit * luby(seed))
             if (ending := (yield from steps)) is not Ending.INCOMPLETE:
                 break
+            yield
         return ending
 
     def weighted(self, run: Run, weight: int) -> Steps:
@@ -79,7 +83,7 @@ class CompiledLazy:
 
     def _begin(self, seed: int) -> None:
         """Make the arrays that grow, with the initial state."""
-        self._guide = self._guide.fresh()
+        self._guide = self._given.fresh(landmarks=not seed & 1)
         number = self._number = zeros(n.HOW_MANY)
         number[n.STATES] = 1
         number[n.SEED] = number[n.RANDOM] = seed

@@ -64,7 +64,7 @@ def _varied(guide: Guide, run: Run) -> Steps:
             return stop.value  # type: ignore[no-any-return]
         yield
     width, restarting = CompiledWidth(guide).steps(run), CompiledLazy(guide).restarting(run, UNIT)
-    return (yield from _in_turn([first, width, first, width, restarting]))
+    return (yield from _in_turn([restarting, first, width]))
 
 
 def _in_turn(searches: list[Steps]) -> Steps:

@@ -53,7 +53,7 @@ def relaxed_plan(
     """Return the cost of a relaxed plan for the state at `state[base]`, `INFINITE` for a dead end.
 
     Its actions are marked as those of plan number `plan`, which must be greater than all before. Among equally good
-    achievers, the number `seed` decides.
+    achievers, the number `seed` decides; for odd ones, the last operator of those that can be applied at once.
     """
     begin(relaxed, room, coding, state, base)
     _explore(relaxed, room, achievers, reachable, seed)
@@ -69,7 +69,7 @@ def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachabl
     operators = len(relaxed.cost)
     shift = (seed * MULTIPLIER & LOW_BITS) % operators
     for index in range(operators):
-        operator = index + shift
+        operator = operators - 1 - index if seed & 1 else index + shift
         if operator >= operators:
             operator -= operators
         if not room.missing[operator]:
