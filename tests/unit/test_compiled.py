@@ -111,6 +111,15 @@ def test_lazy_search_finds_a_plan_where_there_is_one(seed, landmarks):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_lazy_search_that_is_begun_again_finds_a_plan_where_there_is_one(seed):
+    task, run = random_task(seed), Run()
+    best = perfect(task)[frozenset(task.initial)]
+    ending = finished(CompiledLazy(guide(task, PLAIN), work=1, room=1).restarting(run, 1))
+    assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
+    assert run.plan is None or replayed(task, run.plan) == run.limit >= best
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_lazy_search_improves_plans_until_none_is_cheaper(seed):
     task = random_task(seed)
     run = improved(task, PLAIN, work=50, room=1)
