@@ -18,7 +18,7 @@ from planner.compiled.board import Board
 from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.packing import WORD_BITS, packing
-from planner.compiled.relaxed import exploration, packed_relaxation
+from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
 from planner.compiled.space import packed_space
 from planner.compiled.width import CompiledWidth
 from planner.heuristics import REGISTRY
@@ -74,7 +74,7 @@ def test_h_max_is_that_of_the_reference_tier(seed):
     task = random_task(seed)
     packed, relaxed = packing(task), relax(task)
     arrays = packed_relaxation(relaxed, [action.cost for action in task.actions])
-    room = exploration(relaxed, len(task.actions), packed)
+    room = exploration(relaxed, missing_at_first(relaxed, packed), len(task.actions), packed)
     twin = REGISTRY["hmax"].build(task, [action.cost for action in task.actions], lambda: None)
     states = list(reachable(task))
     random.Random(seed).shuffle(states)
