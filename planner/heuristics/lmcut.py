@@ -249,10 +249,13 @@ class Evaluation:
 
     def _requeue(self, operators: Iterable[int]) -> None:
         """Queue what `operators` achieve more cheaply now."""
-        effects, cost, value = self.relaxed.effects, self.cost, self.value
+        preconditions, effects, cost, value = self.relaxed.preconditions, self.relaxed.effects, self.cost, self.value
         supporter, missing, queue, keys = self.supporter, self.missing, self.queue, self.keys
         for operator in operators:
             if not missing[operator]:
+                facts = preconditions[operator]
+                if len(facts) > 1:  # what was the dearest may have become cheaper just now
+                    supporter[operator] = max(facts, key=value.__getitem__)
                 then = value[supporter[operator]] + cost[operator]
                 for effect in effects[operator]:
                     if then < value[effect]:

@@ -95,6 +95,7 @@ def _charge_again(
         for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
             operator = relaxed.operator[index]
             if not room.missing[operator]:
+                room.supporter[operator] = _dearest(relaxed, room, operator)  # it may have become cheaper just now
                 value = room.value[room.supporter[operator]] + room.price[operator]
                 waiting = fire(relaxed, room, operator, value, waiting)
     return waiting
