@@ -49,9 +49,9 @@ def relaxed_plans(task: Task, costs: list[int], check: Check, work: int = MOST_W
         if value > bound:
             bound, best = value, order
         plan = _free_plan(heuristic, root, relaxed.costs)
-        yield bound, None if plan is None else _actions(plan, relaxed)
+        yield bound, _actions(plan, relaxed)
         uses = list(map(max, uses, [value + use for use in root.reached_beyond(sum(relaxed.costs))]))
-        if plan is not None and _price(plan, relaxed.costs) == bound:
+        if _price(plan, relaxed.costs) == bound:
             break
     relaxed.preconditions[:] = best
     left = work
@@ -110,14 +110,11 @@ class _Cases:
                 continue
             self._rule_out(case, evaluation, left - value)
             plan = _free_plan(self._heuristic, evaluation, case.prices)
-            complete = plan is not None and _price(plan, case.prices) <= left
+            complete = _price(plan, case.prices) <= left
             self.found |= complete
-            yield _actions(plan, self._relaxed) if plan is not None and complete else None
+            yield _actions(plan, self._relaxed) if complete else None
             if value:
-                waiting += self._divided(case, evaluation, plan or frozenset())
-            elif plan is None:
-                waiting.append(case)
-                self.left = 0
+                waiting += self._divided(case, evaluation, plan)
         if waiting:
             self.above = min(self.above, self._bound)
 
@@ -150,14 +147,11 @@ class _Cases:
         return cases[::-1]
 
 
-def _free_plan(  # noqa: C901 - one loop without calls: this is where the time goes
-    heuristic: LmCut, evaluation: Evaluation, prices: list[int]
-) -> frozenset[int] | None:
+def _free_plan(heuristic: LmCut, evaluation: Evaluation, prices: list[int]) -> frozenset[int]:
     """Return operators that reach the goal and cost nothing any more, with low `prices` if possible.
 
     Each fact is reached by a set of operators, and a set is as dear as all in it are: what several facts need is paid
-    once (Keyder and Geffner, 2008). None where there are none: LM-cut may take a fact for cheaper than it is when one
-    landmark makes several facts cheaper that depend on each other.
+    once (Keyder and Geffner, 2008).
     """
     relaxed, left, looked = heuristic.relaxed, evaluation.cost, heuristic.start.looked
     missing = heuristic.start.missing[:]
@@ -175,8 +169,6 @@ def _free_plan(  # noqa: C901 - one loop without calls: this is where the time g
                     if not looked[fact] and total < price.get(fact, INFINITY):
                         price[fact], plan[fact] = total, operators
                         heappush(waiting, (total, fact))
-        if not waiting:
-            return None
         total, fact = heappop(waiting)
         if fact == relaxed.goal:
             return plan[fact]
