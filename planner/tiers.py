@@ -1,4 +1,4 @@
-"""Two tiers: every search begins in plain Python, and machine code takes over the searches that last.
+"""Two tiers: a search begins in plain Python, unless the task is large, and machine code takes over what lasts.
 
 What is solved within a few milliseconds never waits for machine code to be loaded. Where there is none yet, a search
 that lasts has it made by a process of its own, and goes on in plain Python until it is there. What machine code cannot
@@ -24,12 +24,15 @@ LOOK_AGAIN: Final = 0.5
 """Seconds between two looks whether it is there now."""
 
 
-def tiered(reference: Callable[[], Steps], compiled: Callable[[], Steps], *, again: bool = True) -> Steps:
+def tiered(
+    reference: Callable[[], Steps], compiled: Callable[[], Steps], *, large: bool = False, again: bool = True
+) -> Steps:
     """Run a search: `reference` at first, which is given up for `compiled` if it lasts.
 
-    What the compiled search cannot finish begins `again` in plain Python.
+    A `large` task would keep plain Python busy before its first state: there `compiled` begins, if there is machine
+    code. What the compiled search cannot finish begins `again` in plain Python.
     """
-    ending = yield from _until_compiled(reference())
+    ending = None if large and _can_load() else (yield from _until_compiled(reference()))
     if ending is None:
         ending = yield from compiled()
         if ending is Ending.INCOMPLETE and again:
@@ -51,6 +54,12 @@ def _until_compiled(reference: Steps) -> Generator[None, None, Ending | None]:
         yield
     reference.close()
     return None
+
+
+def _can_load() -> bool:
+    from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+
+    return library.loaded() is not None
 
 
 def _patience(spent: float) -> float:

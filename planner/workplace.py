@@ -35,6 +35,8 @@ COMPILED: Final = frozenset(
 """Searches and heuristics that there are kernels for."""
 FEW_ACTIONS: Final = 10_000
 """Actions up to which that is done: the first relaxed plan takes a look at all of them."""
+MANY_ACTIONS: Final = 2_000
+"""Actions from which on getting ready to search takes plain Python longer than loading machine code."""
 COMPACT: Final = 4
 """So many packed states take about as much memory as one in plain Python."""
 
@@ -79,10 +81,13 @@ class Workplace:
 
         kind = HEURISTICS[heuristic or "blind"]
         if (name, heuristic) in COMPILED:
-            ending = yield from tiered(reference, compiled, again=states is None)
+            ending = yield from tiered(reference, compiled, large=self._is_large(), again=states is None)
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def _is_large(self) -> bool:
+        return len(self.space.costs) >= MANY_ACTIONS
 
     def _packed(self) -> Board:
         """Return the task as arrays."""
@@ -118,7 +123,7 @@ class Workplace:
 
             return Windows(self.space, self.run, part_search(self._packed(), costs)).steps()
 
-        return (yield from tiered(reference, compiled, again=False))
+        return (yield from tiered(reference, compiled, large=self._is_large(), again=False))
 
     def relaxed(self) -> Steps:
         """Try cheapest relaxed plans."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from typing import Final
 
 from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.axioms import close
-from planner.kernels.data import NOTHING, Actions, Axioms, Changes, Conditions, Space, Tree
+from planner.kernels.data import NOTHING, Actions, Axioms, Changes, Coding, Conditions, Space, Tree
 from planner.search.successors import decision_nodes
 from planner.task import GroundAction, Task
 
@@ -67,21 +68,21 @@ def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
 
 def _add_deletes(action: GroundAction, packing: Packing, effects: _Effects) -> Test:
     """Add the effects that depend on what holds and delete; return what `action` assigns whatever holds."""
-    changed = {packing.variable_of[fact] for fact in action.adds}
-    always = set(action.precondition)
+    places, variable_of = packing.places, packing.variable_of
+    changed = [variable_of[fact] for fact in action.adds]
     cleared = []
     for fact in action.deletes:
-        if packing.variable_of[fact] not in changed:
-            if fact in always:
+        if variable_of[fact] not in changed:
+            if fact in action.precondition:
                 cleared.append(fact)
             else:
                 _add_delete((fact,), fact, packing, effects)
     for effect in action.conditional:
-        assigned = {packing.variable_of[fact] for fact in effect.adds}
+        assigned = [variable_of[fact] for fact in effect.adds]
         for fact in effect.deletes:
-            if packing.variable_of[fact] not in assigned:
+            if variable_of[fact] not in assigned:
                 _add_delete((*effect.condition, fact), fact, packing, effects)
-    return _merged([*(packing.places[fact] for fact in action.adds), *(_none(fact, packing) for fact in cleared)])
+    return _merged([*[places[fact] for fact in action.adds], *[_none(fact, packing) for fact in cleared]])
 
 
 def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: _Effects) -> None:
@@ -104,11 +105,12 @@ def _test(facts: Iterable[int], packing: Packing) -> Test:
 
 def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
     """Return one mask and bits for each word."""
-    merged: dict[int, tuple[int, int]] = {}
-    for word, mask, bits in places:
-        known_mask, known_bits = merged.get(word, (0, 0))
-        merged[word] = (known_mask | mask, known_bits | bits)
-    return [(word, mask, bits) for word, (mask, bits) in merged.items()]
+    merged: dict[int, tuple[int, int, int]] = {}
+    for place in places:
+        word, mask, bits = place
+        known = merged.get(word)
+        merged[word] = place if known is None else (word, known[1] | mask, known[2] | bits)
+    return list(merged.values())
 
 
 def _conditions(tests: Sequence[Test]) -> Conditions:
@@ -160,27 +162,33 @@ def _axioms(task: Task, packing: Packing) -> Axioms:
 
 def _tree(task: Task, packing: Packing) -> Tree:
     """Return the decision tree of the reference tier, as arrays."""
-    coding = packing.coding
+    coding, values = packing.coding, _values(packing.coding, len(task.facts))
     nodes = decision_nodes(task)
-    switches: list[int] = []
-    base: list[int] = []
-    child: list[int] = []
-    counts = []
-    for _, node_switches in nodes:
-        counts.append([0] * len(node_switches))
-        for variable, children in node_switches:
-            switches.append(variable)
-            base.append(len(child))
-            end = coding.first[variable + 1] if variable + 1 < len(coding.first) else len(coding.fact)
-            child += [children.get(fact, NOTHING) for fact in coding.fact[coding.first[variable] : end]]
+    switches = [switch for _, node_switches in nodes for switch in node_switches]
+    sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])]
+    base = list(accumulate([sizes[variable] for variable, _ in switches], initial=0))
+    child = empty_index(base[-1])
+    for first, (_, children) in zip(base, switches, strict=False):
+        for fact, node in children.items():
+            child[first + values[fact]] = node
     action_start, actions = flat([actions for actions, _ in nodes])
     return Tree(
         action_start,
         actions,
-        flat(counts)[0],
-        index(coding.word[variable] for variable in switches),
-        words(coding.shift[variable] for variable in switches),
-        words(coding.mask[variable] for variable in switches),
-        index(base),
-        index(child),
+        index(accumulate([len(node_switches) for _, node_switches in nodes], initial=0)),
+        index(coding.word[variable] for variable, _ in switches),
+        words(coding.shift[variable] for variable, _ in switches),
+        words(coding.mask[variable] for variable, _ in switches),
+        index(base[:-1]),
+        child,
     )
+
+
+def _values(coding: Coding, facts: int) -> list[int]:
+    """Return which value of its variable each fact is."""
+    values = [0] * facts
+    for first, end in pairwise([*coding.first, len(coding.fact)]):
+        for place in range(first, end):
+            if coding.fact[place] != NOTHING:
+                values[coding.fact[place]] = place - first
+    return values

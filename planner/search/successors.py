@@ -21,8 +21,6 @@ Node = tuple[list[int], list[tuple[State, dict[State, "Node"]]]]
 """The actions that are applicable once here, and the switches: (mask of the variable, node by the fact that holds)."""
 NumberedNode = tuple[list[int], list[tuple[int, dict[int, int]]]]
 """The same by numbers: the actions, and the switches: (variable, number of the node by the fact that holds)."""
-Test = tuple[list[tuple[int, int, int]], int]
-"""What to test for an action, in order: (rank and number of the variable, the fact); and the action."""
 
 
 def applicable_finder(task: Task) -> Applicable:
@@ -71,30 +69,34 @@ def decision_nodes(task: Task) -> list[NumberedNode]:
     Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
     Derived facts are variables of their own, after the task's.
     """
-    variable_of = {fact: variable for variable, facts in enumerate(task.fields) for fact in facts}
-    uses = Counter(variable_of[fact] for action in task.actions for fact in action.precondition)
-    tests = [
-        (sorted([(-uses[variable_of[fact]], variable_of[fact], fact) for fact in action.precondition]), number)
-        for number, action in enumerate(task.actions)
+    fields, facts = task.fields, len(task.facts)
+    uses = Counter([fact for action in task.actions for fact in action.precondition])
+    ranked = sorted(range(len(fields)), key=lambda variable: -sum([uses[fact] for fact in fields[variable]]))
+    test_for = [0] * facts
+    for rank, variable in enumerate(ranked):
+        for fact in fields[variable]:
+            test_for[fact] = rank * facts + fact
+    leaves: list[list[int]] = [[]]
+    below: list[dict[int, int]] = [{}]
+    for number, action in enumerate(task.actions):
+        node = 0
+        for test in sorted([test_for[fact] for fact in action.precondition]):
+            children = below[node]
+            node = children.get(test, 0)
+            if not node:
+                node = children[test] = len(below)
+                below.append({})
+                leaves.append([])
+        leaves[node].append(number)
+    return [
+        (actions, _switches(children, ranked, facts) if children else [])
+        for actions, children in zip(leaves, below, strict=True)
     ]
-    nodes: list[NumberedNode] = [([], [])]
-    waiting = [(tests, 0, 0)]
-    while waiting:
-        here, depth, node = waiting.pop()
-        done, switches = nodes[node]
-        groups: dict[int, dict[int, list[Test]]] = {}
-        for test in here:
-            conditions, number = test
-            if len(conditions) == depth:
-                done.append(number)
-            else:
-                _, variable, fact = conditions[depth]
-                groups.setdefault(variable, {}).setdefault(fact, []).append(test)
-        for variable, by_fact in groups.items():
-            children: dict[int, int] = {}
-            for fact, below in by_fact.items():
-                children[fact] = len(nodes)
-                waiting.append((below, depth + 1, len(nodes)))
-                nodes.append(([], []))
-            switches.append((variable, children))
-    return nodes
+
+
+def _switches(children: dict[int, int], ranked: list[int], facts: int) -> list[tuple[int, dict[int, int]]]:
+    """Return the children of a node, by test, as switches."""
+    by_rank: dict[int, dict[int, int]] = {}
+    for test, child in children.items():
+        by_rank.setdefault(test // facts, {})[test % facts] = child
+    return [(ranked[rank], by_fact) for rank, by_fact in by_rank.items()]

@@ -81,6 +81,22 @@ def test_what_gives_up_by_itself_does_not_begin_again():
     assert log == [f"{name} {what}" for name in ("plain", "compiled") for what in ("begins", "is left")]
 
 
+@pytest.mark.usefixtures("impatient")
+def test_large_tasks_begin_with_machine_code():
+    log = []
+    plain, compiled = steps(10**6, Ending.EXHAUSTED, log, "plain"), steps(2, Ending.EXHAUSTED, log, "compiled")
+    assert finished(tiered(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert log == ["compiled begins", "compiled is left"]
+
+
+@pytest.mark.usefixtures("cache")
+def test_large_tasks_do_not_wait_for_machine_code():
+    log = []
+    plain, compiled = steps(5, Ending.EXHAUSTED, log, "plain"), steps(0, Ending.EXHAUSTED, log, "compiled")
+    assert finished(tiered(plain, compiled, large=True)) is Ending.EXHAUSTED
+    assert log == ["plain begins", "plain is left"]
+
+
 @pytest.mark.usefixtures("cache")
 def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypatch):
     started = []
