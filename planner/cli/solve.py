@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
+SEARCHES: Final = "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth."
+HEURISTICS: Final = "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut."
 
 
 def arguments(parser: Parser) -> None:
@@ -33,8 +35,8 @@ def arguments(parser: Parser) -> None:
     add_problem(parser, optional=True)
     modes = "Improve until proved; stop at the first plan; go for the proof (default: %(default)s)."
     parser.add_argument("--mode", type=one_of(*MODES), default="anytime", metavar="|".join(MODES), help=modes)
-    parser.add_argument("--search", metavar="NAME", help="The search algorithm.")
-    parser.add_argument("--heuristic", metavar="NAME", help="The heuristic.")
+    parser.add_argument("--search", metavar="NAME", help=SEARCHES)
+    parser.add_argument("--heuristic", metavar="NAME", help=HEURISTICS)
     parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")

@@ -13,7 +13,9 @@ import pytest
 from planner import load, validate
 from planner.cli import Exit, limits, main, root
 from planner.cli.plans import plan_from
+from planner.heuristics import REGISTRY as HEURISTICS
 from planner.loading.shipped import shipped_names
+from planner.search import REGISTRY as SEARCHES
 
 DOMAIN = """
 (define (domain office)
@@ -320,6 +322,11 @@ def test_help_lists_all_commands_and_their_options(run: Run) -> None:
         code, out, err = run(name, "-h")
         assert (code, err) == (0, "")
         assert root.module_of(name).ABOUT in " ".join(out.split())
+
+
+def test_help_names_all_searches_and_heuristics(run: Run) -> None:
+    words = set(run("solve", "--help")[1].replace(",", " ").replace(".", " ").split())
+    assert words >= {*SEARCHES, *HEURISTICS}
 
 
 def test_json_has_the_promised_shape(run: Run) -> None:
