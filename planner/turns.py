@@ -25,7 +25,7 @@ class Contender:
     by: tuple[str, str] = ("", "")
 
 
-def take_turns(contenders: list[Contender], run: Run) -> Steps:
+def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST_TURN) -> Steps:
     """Run the one that has had the least of its share, for a turn that grows with the time spent so far.
 
     That is processor time: a busy computer does not change who has what. A turn that gave a better plan is not counted:
@@ -36,7 +36,7 @@ def take_turns(contenders: list[Contender], run: Run) -> Steps:
     while contenders:
         current = min(contenders, key=lambda one: one.spent / one.share)
         began, limit = clock(), run.limit
-        until = began + max(FIRST_TURN, total * TURN)
+        until = began + max(shortest, total * TURN)
         run.by = current.by
         try:
             while clock() < until:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import cycle
 from typing import Final
 
 from planner.compiled.astar import CompiledAstar
@@ -15,11 +14,14 @@ from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import WEIGHTS
 from planner.search.windows import PartSearch
 from planner.task import State, facts_of
+from planner.turns import Contender, take_turns
 
 PART: Final = 400_000
 """Steps of inner loops between two pauses of a search for a part of a plan."""
-UNIT: Final = 1_000
+UNIT: Final = 500
 """Evaluations before greedy search is begun again in another order, beside the first."""
+TURN: Final = 0.01
+"""Seconds that each of these has at least."""
 
 
 def compiled_search(
@@ -54,7 +56,8 @@ def part_search(board: Board, costs: list[int]) -> PartSearch:
 def _varied(guide: Guide, run: Run) -> Steps:
     """Search greedily, and when that lasts, by turns also in other orders, and by novelty.
 
-    How long it takes to a plan is much a matter of luck, and one search is lucky where another one is not.
+    How long it takes to a plan is much a matter of luck, and one search is lucky where another one is not. It ends with
+    the first plan, whoever finds it.
     """
     first, before = CompiledLazy(guide).greedy(run), run.evaluated
     while run.evaluated - before < UNIT:
@@ -63,19 +66,16 @@ def _varied(guide: Guide, run: Run) -> Steps:
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    width, restarting = CompiledWidth(guide).steps(run), CompiledLazy(guide).restarting(run, UNIT)
-    return (yield from _in_turn([restarting, first, width]))
-
-
-def _in_turn(searches: list[Steps]) -> Steps:
-    """Go on with one after the other, until one of them has ended."""
-    for steps in cycle(searches):
+    restarting, width = CompiledLazy(guide).restarting(run, UNIT), CompiledWidth(guide).steps(run)
+    shares = ((restarting, 1), (first, 2), (width, 1))
+    turns = take_turns([Contender(steps, share, by=run.by) for steps, share in shares], run, shortest=TURN)
+    while run.plan is None:
         try:
-            next(steps)
+            next(turns)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    raise AssertionError
+    return Ending.FIRST_PLAN
 
 
 def _improving(lazy: CompiledLazy, run: Run) -> Steps:

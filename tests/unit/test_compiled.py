@@ -19,6 +19,7 @@ from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.packing import WORD_BITS, packing
 from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
+from planner.compiled.searches import compiled_search
 from planner.compiled.space import packed_space
 from planner.compiled.width import CompiledWidth
 from planner.heuristics import REGISTRY
@@ -134,6 +135,19 @@ def test_width_search_finds_a_plan_where_there_is_one(seed):
     ending = finished(CompiledWidth(guide(task, PLAIN), work=50, room=1, seen=64).steps(run))
     assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
     assert replayed(task, run.plan) == run.limit >= best if best < INFINITY else run.lower_bound == INFINITY
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_searches_for_a_first_plan_take_turns(seed, monkeypatch):
+    monkeypatch.setattr("planner.compiled.searches.UNIT", 1)
+    monkeypatch.setattr("planner.compiled.searches.TURN", 0.0)
+    task, run = random_task(seed), Run(by=("greedy", "hff"))
+    best = perfect(task)[frozenset(task.initial)]
+    steps = compiled_search(Board(task, PLAIN), "greedy", "hff", [1] * len(task.actions), landmarks=True)(run)
+    ending = finished(steps)
+    assert (ending is Ending.FIRST_PLAN) == (best < INFINITY)
+    assert run.by == ("greedy", "hff")
+    assert replayed(task, run.plan) == run.limit if best < INFINITY else run.lower_bound == INFINITY
 
 
 @pytest.mark.parametrize("seed", SEEDS)
