@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.compiled.arrays import size
 from planner.kernels import numbers as n
+from planner.records import dataclass
 from planner.search.run import Run
 
 WORK: Final = 4_000_000

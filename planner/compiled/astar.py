@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.compiled.accounts import MOST_COST, WORK, Accounts
@@ -12,6 +11,7 @@ from planner.compiled.states import first_registry, with_table
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
 KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}

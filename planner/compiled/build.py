@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -34,16 +35,34 @@ def build() -> Path:
     with tempfile.TemporaryDirectory(dir=place.parent) as room:
         made = Path(room) / "made"
         made.mkdir(mode=0o700)
+        raising: set[str] = set()
         for name, function in kernels.ENTRIES.items():
-            (made / f"{name}.o").write_bytes(_object_code(name, function, llvm))
-        (made / "complete").write_text(library.processor(llvm), "utf-8")
+            (made / f"{name}.o").write_bytes(_object_code(name, function, llvm, raising))
+        _link(made, raising)
+        (made / library.STAMP).write_text(library.processor(llvm), "utf-8")
         if place.exists():
             shutil.rmtree(place)
         made.rename(place)
     return place
 
 
-def _object_code(name: str, function: Callable[..., Any], llvm: Any) -> bytes:
+def _link(place: Path, raising: set[str]) -> None:
+    """Make a shared library of the object files, if this computer has a linker and tells kinds of processors."""
+    from planner.compiled import library  # noqa: PLC0415 - see above
+
+    linker = shutil.which("ld")
+    if linker is None or not library.features():
+        return
+    objects = [str(path) for path in sorted(place.glob("*.o"))]
+    unused = [word for name in sorted(raising) for word in ("--defsym", f"{name}=0")]
+    command = [linker, "-shared", "-o", str(place / library.SHARED), *objects, *unused]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - as above
+    if done.returncode == 0:
+        (place / library.SHARED_STAMP).write_text(library.features(), "utf-8")
+
+
+def _object_code(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:
+    """Compile one entry; add to `raising` what it would call to raise an exception, which never happens."""
     import numba  # noqa: PLC0415 - as above
 
     wrapper, types = _wrapper(name, function)
@@ -51,9 +70,11 @@ def _object_code(name: str, function: Callable[..., Any], llvm: Any) -> bytes:
     compiled = numba.cfunc(signature, error_model="numpy")(wrapper)
     text = compiled.inspect_llvm().replace(compiled.native_name, f"forethought_{name}")
     module = llvm.parse_assembly(text)
+    outside = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
+    raising.update(each for each in outside if each.startswith(("Py", "_Py", "NRT_", "numba_")))
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault", jit=True
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic", codemodel="default", jit=True
     )
     code: bytes = target.emit_object(module)
     return code

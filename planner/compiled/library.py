@@ -1,18 +1,16 @@
 """Kernels as functions to call: machine code that was made before, or the kernels as they stand.
 
-Machine code is kept in one object file for each entry, made by `planner.compiled.build` with numba; here it is loaded
-with llvmlite alone, which takes a tenth of the time. It fits one version of the kernels, of Python and of LLVM, and one
-kind of processor.
+Machine code is kept in one object file for each entry, made by `planner.compiled.build` with numba; it fits one version
+of the kernels and of Python, and one kind of processor. Where there was a linker, the files are one shared library too,
+which the system loads in a millisecond; else they are loaded with llvmlite, which takes thirty.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
-import platform
 import sys
-import tempfile
+from binascii import crc32
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -23,8 +21,13 @@ from planner.kernels.kernel import ENTRIES as ENTRIES  # noqa: PLC0414 - given o
 
 Call = Callable[..., int]
 _SOURCES: Final = Path(astar.__file__).parent
-_STAMP: Final = "complete"
+SHARED: Final = "kernels.so"
+STAMP: Final = "complete"
 """The file that is written last: it says for which LLVM and processor the others are."""
+SHARED_STAMP: Final = "linked"
+"""The same for the shared library, in words that are had without LLVM."""
+_FEATURES: Final = ("model name", "flags", "CPU part", "Features")
+"""Lines of /proc/cpuinfo that tell kinds of processors apart."""
 assert lazy and registry and width  # noqa: S101, PT018 - imported for their entries
 
 _loaded: list[dict[str, Call]] = []
@@ -44,10 +47,9 @@ def folder() -> Path:
 
 @cache
 def _version() -> str:
-    digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.platform} {platform.machine()}".encode())
-    for path in sorted(_SOURCES.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:20]
+    parts = [f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
+    parts += [path.read_bytes() for path in sorted(_SOURCES.glob("*.py"))]
+    return "".join([f"{crc32(b' '.join(each)):08x}" for each in (parts, parts[::-1])])
 
 
 def cache_home() -> Path:
@@ -59,9 +61,11 @@ def cache_home() -> Path:
     try:
         home = Path(base) if base else Path.home() / ".cache"
     except RuntimeError:
-        home = Path(tempfile.gettempdir())
-    if os.access(home if home.exists() else home.parent, os.W_OK):
+        home = None
+    if home is not None and os.access(home if home.exists() else home.parent, os.W_OK):
         return home / "forethought"
+    import tempfile  # noqa: PLC0415 - seldom needed
+
     return Path(tempfile.gettempdir()) / f"forethought-{os.getuid()}"
 
 
@@ -73,16 +77,31 @@ def is_loaded() -> bool:
 def loaded() -> dict[str, Call] | None:
     """Return the compiled entries by name, or None where there are none that fit."""
     if not _loaded:
-        entries = _load(folder())
+        entries = _linked(folder()) or _load(folder())
         if entries is None:
             return None
         _loaded.append(entries)
     return _loaded[0]
 
 
-def _load(place: Path) -> dict[str, Call] | None:
+def _linked(place: Path) -> dict[str, Call] | None:
+    """Load the shared library."""
     try:
-        stamp = (place / _STAMP).read_text("utf-8")
+        fits = (place / SHARED_STAMP).read_text("utf-8") == features() and _is_trusted(place)
+        library = ctypes.CDLL(str(place / SHARED)) if fits else None
+    except OSError:
+        return None
+    if library is None:
+        return None
+    _kept.append(library)
+    addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in ENTRIES}
+    return {name: _function(address, name) for name, address in addresses.items()}
+
+
+def _load(place: Path) -> dict[str, Call] | None:
+    """Load the object files."""
+    try:
+        stamp = (place / STAMP).read_text("utf-8")
         codes = {name: (place / f"{name}.o").read_bytes() for name in ENTRIES}
         trusted = _is_trusted(place)
         import llvmlite.binding as llvm  # noqa: PLC0415 - it takes a while, and need not be installed
@@ -106,6 +125,16 @@ def _is_trusted(place: Path) -> bool:
     """Return whether only its user, or the system's, can have written there: what is loaded is run."""
     status = place.stat()
     return status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022
+
+
+def features() -> str:
+    """Return what the system says about the kind of processor; "" where it says nothing."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:  # noqa: PTH123 - there may be hundreds: only the first
+            first = file.read(1 << 13).partition("\n\n")[0]
+    except (OSError, UnicodeError):
+        return ""
+    return "\n".join([line for line in first.splitlines() if line.startswith(_FEATURES)])
 
 
 def processor(llvm: Any) -> str:

@@ -8,11 +8,11 @@ first.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from planner.compiled.arrays import index, words
 from planner.kernels.data import NOTHING, Coding
+from planner.records import dataclass
 from planner.task import GroundAction, Task
 
 WORD_BITS: Final = 63

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -11,6 +10,7 @@ from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.axioms import close
 from planner.kernels.data import NOTHING, Actions, Axioms, Changes, Coding, Conditions, Space, Tree
+from planner.records import dataclass, field
 from planner.search.successors import decision_nodes
 from planner.task import GroundAction, Task
 

@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
@@ -254,8 +253,11 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         for run, kernels in ((mine, entries), (twin, PLAIN)):
             finished(CompiledWidth(guide(task, kernels)).steps(run))
         assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
-    stamp = next(Path(tmp_path).rglob("complete"))
-    stamp.write_text("another processor", "utf-8")
+    for name in (library.SHARED_STAMP, library.STAMP):
+        monkeypatch.setattr(library, "_loaded", [])
+        assert library.loaded() is not None
+        assert searched(task, "lmcut", library.loaded()).limit == searched(task, "lmcut", PLAIN).limit
+        (library.folder() / name).write_text("another processor", "utf-8")
     monkeypatch.setattr(library, "_loaded", [])
     assert library.loaded() is None
 
