@@ -126,8 +126,9 @@ def luby(number: int) -> int:
 
 
 def with_more_types(types: Types) -> Types:
-    """Return `types` with room for twice as many."""
-    length = 2 * len(types.key)
+    """Return `types`, which are as many as there is room for, with room for twice as many."""
+    known = list(types.key)
+    length = 2 * len(known)
     longer = Types(
         empty_index(2 * length),
         lengthened(types.key, length),
@@ -136,7 +137,7 @@ def with_more_types(types: Types) -> Types:
         lengthened(types.active, length),
     )
     mask = 2 * length - 1
-    for kind, key in enumerate(types.key):
+    for kind, key in enumerate(known):
         slot = first_slot(key, mask)
         while longer.table[slot] != NOTHING:
             slot = (slot + 1) & mask

@@ -49,7 +49,8 @@ def put_typed(types: Types, batches: Batches, number: Words, key: int, state: in
 @kernel
 def first_slot(key: int, mask: int) -> int:
     """Return where in the table to look for a key first."""
-    return ((key * MULTIPLIER) & LOW_BITS) >> 20 & mask
+    value = ((key ^ key >> 29) * MULTIPLIER) & LOW_BITS
+    return (value ^ value >> 31) & mask
 
 
 @kernel

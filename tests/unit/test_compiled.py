@@ -15,7 +15,7 @@ from planner.compiled.arrays import empty_index, words, zeros
 from planner.compiled.astar import KINDS, CompiledAstar
 from planner.compiled.board import Board
 from planner.compiled.guide import Guide
-from planner.compiled.lazy import CompiledLazy
+from planner.compiled.lazy import CompiledLazy, with_more_types
 from planner.compiled.packing import WORD_BITS, packing
 from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
 from planner.compiled.searches import compiled_search
@@ -29,6 +29,7 @@ from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
 from planner.kernels.states import apply, holds
 from planner.kernels.successors import applicable
+from planner.kernels.types import Types, first_slot
 from planner.search.run import Ending, Run
 from planner.task import INFINITY, Task, bits
 
@@ -199,6 +200,25 @@ def test_the_registry_numbers_states_once():
         row = draw.choice(rows)
         registry.state[2 * len(numbers)], registry.state[2 * len(numbers) + 1] = row
         assert number_of(registry, len(numbers), 2) == numbers.setdefault(row, len(numbers))
+
+
+def test_types_of_states_are_found_again_when_there_are_more():
+    keys = [steps << 32 | depth for steps in range(8) for depth in range(8)]
+    types = Types(empty_index(64), zeros(32), *[empty_index(32) for _ in range(3)])
+    types.key[:] = words(keys[:32])
+    longer = with_more_types(types)
+    assert list(longer.key[:32]) == keys[:32]
+    assert sorted(kind for kind in longer.table if kind != NOTHING) == list(range(32))
+    for kind, key in enumerate(keys[:32]):
+        slot = first_slot(key, 127)
+        while longer.table[slot] != kind:
+            assert longer.table[slot] != NOTHING
+            slot = (slot + 1) & 127
+
+
+def test_keys_of_types_are_spread():
+    slots = {first_slot(steps << 32 | depth, 4095) for steps in range(32) for depth in range(32)}
+    assert len(slots) > 32 * 32 * 0.8
 
 
 def test_the_heap_gives_the_least_first():
