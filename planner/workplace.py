@@ -37,6 +37,8 @@ FEW_ACTIONS: Final = 10_000
 """Actions up to which that is done: the first relaxed plan takes a look at all of them."""
 MANY_ACTIONS: Final = 2_000
 """Actions from which on getting ready to search takes plain Python longer than loading machine code."""
+MOST_TOGETHER: Final = 1 << 50
+"""What all actions cost together, where machine code is used: it counts in words of 64 bits."""
 COMPACT: Final = 4
 """So many packed states take about as much memory as one in plain Python."""
 
@@ -80,11 +82,15 @@ class Workplace:
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
-        if (name, heuristic) in COMPILED:
+        if (name, heuristic) in COMPILED and self._fits():
             ending = yield from tiered(reference, compiled, large=self._is_large(), again=states is None)
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def _fits(self) -> bool:
+        """Return whether costs are such that machine code can add them up."""
+        return sum(self.space.costs) < MOST_TOGETHER
 
     def _is_large(self) -> bool:
         return len(self.space.costs) >= MANY_ACTIONS
@@ -123,6 +129,8 @@ class Workplace:
 
             return Windows(self.space, self.run, part_search(self._packed(), costs)).steps()
 
+        if not self._fits():
+            return (yield from reference())
         return (yield from tiered(reference, compiled, large=self._is_large(), again=False))
 
     def relaxed(self) -> Steps:

@@ -23,7 +23,7 @@ def run(_started: float, *, again: bool) -> Exit:
     """Print the folder where the code is kept."""
     from planner.compiled import library, making  # noqa: PLC0415 - each command loads only what it runs
 
-    if library.loaded() is None or again:
+    if again or library.loaded() is None:
         if not making.can_make():
             tell("numba is not installed: search stays in plain Python, which gives the same answers more slowly")
             return Exit.UNSUPPORTED

@@ -12,7 +12,10 @@ from planner.search.run import Run
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
-MOST_COST: Final = 1 << 40
+MOST_COST: Final = 1 << 56
+"""States are cut off from this cost on: where any were, nothing is proved."""
+SPARE: Final = 1 << 52
+"""More than any action costs, and than all together."""
 
 
 @dataclass(slots=True)

@@ -29,7 +29,9 @@ class Board:
     def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
         self.task, self.entries, self._check = task, entries, check
         self.packed = packing(task)
-        self.space = packed_space(task, self.packed)
+        check()
+        self.space = packed_space(task, self.packed, check)
+        check()
         self.initial = first_state(task, self.packed, self.space)
         self.actions = len(task.actions)
         self.costs = [action.cost for action in task.actions]

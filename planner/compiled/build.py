@@ -29,20 +29,24 @@ def build() -> Path:
     from planner.compiled import library  # noqa: PLC0415 - its kernels are compiled from here on
 
     place = library.folder()
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     import llvmlite.binding as llvm  # noqa: PLC0415 - as above
 
     with tempfile.TemporaryDirectory(dir=place.parent) as room:
         made = Path(room) / "made"
-        made.mkdir(mode=0o700)
+        made.mkdir(mode=0o755)
         raising: set[str] = set()
         for name, function in kernels.ENTRIES.items():
             (made / f"{name}.o").write_bytes(_object_code(name, function, llvm, raising))
         _link(made, raising)
-        (made / library.STAMP).write_text(library.processor(llvm), "utf-8")
-        if place.exists():
-            shutil.rmtree(place)
-        made.rename(place)
+        codes = [(made / f"{name}.o").read_bytes() for name in kernels.ENTRIES]
+        (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
+        shutil.rmtree(place, ignore_errors=True)
+        try:
+            made.rename(place)
+        except OSError:
+            if not (place / library.STAMP).is_file():  # or else another process was as fast
+                raise
     return place
 
 
@@ -58,7 +62,8 @@ def _link(place: Path, raising: set[str]) -> None:
     command = [linker, "-shared", "-o", str(place / library.SHARED), *objects, *unused]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - as above
     if done.returncode == 0:
-        (place / library.SHARED_STAMP).write_text(library.features(), "utf-8")
+        file = place / library.SHARED
+        (place / library.SHARED_STAMP).write_bytes(library.stamp(library.features(), [file.read_bytes()]))
 
 
 def _object_code(name: str, function: Callable[..., Any], llvm: Any, raising: set[str]) -> bytes:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import stat
 import sys
 from binascii import crc32
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -87,28 +88,30 @@ def loaded() -> dict[str, Call] | None:
 def _linked(place: Path) -> dict[str, Call] | None:
     """Load the shared library."""
     try:
-        fits = (place / SHARED_STAMP).read_text("utf-8") == features() and _is_trusted(place)
-        library = ctypes.CDLL(str(place / SHARED)) if fits else None
-    except OSError:
-        return None
-    if library is None:
+        file = place / SHARED
+        expected = stamp(features(), [file.read_bytes()])
+        if (place / SHARED_STAMP).read_bytes() != expected or not _is_trusted(place, file):
+            return None
+        library = ctypes.CDLL(str(file))
+        addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in ENTRIES}
+    except (OSError, AttributeError):
         return None
     _kept.append(library)
-    addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in ENTRIES}
     return {name: _function(address, name) for name, address in addresses.items()}
 
 
 def _load(place: Path) -> dict[str, Call] | None:
     """Load the object files."""
     try:
-        stamp = (place / STAMP).read_text("utf-8")
-        codes = {name: (place / f"{name}.o").read_bytes() for name in ENTRIES}
-        trusted = _is_trusted(place)
+        found = (place / STAMP).read_bytes()
+        files = {name: place / f"{name}.o" for name in ENTRIES}
+        codes = {name: file.read_bytes() for name, file in files.items()}
+        trusted = _is_trusted(place, *files.values())
         import llvmlite.binding as llvm  # noqa: PLC0415 - it takes a while, and need not be installed
     except (OSError, ImportError):
         return None
 
-    if not trusted or stamp != processor(llvm):
+    if not trusted or found != stamp(processor(llvm), codes.values()):
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -121,10 +124,17 @@ def _load(place: Path) -> dict[str, Call] | None:
     return {name: _function(engine.get_function_address(f"forethought_{name}"), name) for name in codes}
 
 
-def _is_trusted(place: Path) -> bool:
-    """Return whether only its user, or the system's, can have written there: what is loaded is run."""
-    status = place.stat()
-    return status.st_uid in (os.getuid(), 0) and not status.st_mode & 0o022
+def stamp(kind: str, contents: Iterable[bytes]) -> bytes:
+    """Return what is noted of files that fit this kind of processor: it tells damaged ones, and others."""
+    return f"{kind}\n{' '.join([f'{len(content)} {crc32(content)}' for content in contents])}\n".encode()
+
+
+def _is_trusted(place: Path, *files: Path) -> bool:
+    """Return whether only its user, or the system's, can have written the files: what is loaded is run."""
+    return all(
+        status.st_uid in (os.getuid(), 0) and not stat.S_ISLNK(status.st_mode) and not status.st_mode & 0o022
+        for status in [path.lstat() for path in (place, place.parent, *files)]
+    )
 
 
 def features() -> str:

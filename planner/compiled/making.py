@@ -9,14 +9,18 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from planner.compiled import library
 from planner.errors import ForethoughtError
 
 SWITCH: Final = "FORETHOUGHT_JIT"
 """Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
-_COMMAND: Final = (sys.executable, "-m", "planner.compiled.build")
+_COMMAND: Final = (sys.executable, "-P", "-m", "planner.compiled.build")
+"""Nothing is imported from the working folder, which may be anybody's."""
+_ROOT: Final = str(Path(library.__file__).parents[2])
+_started: list[Any] = []
+"""Processes are kept, or Python would complain that nobody waits for them."""
 ABANDONED_SECONDS: Final = 900.0
 """A mark that is older was left by a process that died."""
 
@@ -29,7 +33,7 @@ def can_make() -> bool:
 def make() -> None:
     """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
     done = subprocess.run(  # noqa: S603 - this interpreter, our module
-        _COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        _COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
     )
     if done.returncode != 0:
         reason = done.stderr.strip().rpartition("\n")[2]
@@ -43,19 +47,39 @@ def start_making() -> None:
     mark = library.folder().with_suffix(".making")
     with contextlib.suppress(OSError):
         _claim(mark)
-        subprocess.Popen(  # noqa: S603 - this interpreter, our module
+        maker = subprocess.Popen(  # noqa: S603 - this interpreter, our module
             [*_COMMAND, "--mark", str(mark)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env=_environment(),
         )
+        _started.append(maker)
+        mark.write_text(f"{maker.pid}\n", encoding="ascii")
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment for a process that finds this package where it is."""
+    path = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": f"{_ROOT}{os.pathsep}{path}" if path else _ROOT}
 
 
 def _claim(mark: Path) -> None:
     """Make the file that exists while a process is at it; raises `OSError` where one is, or nothing can be written."""
-    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     with contextlib.suppress(FileNotFoundError):
-        if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS:
+        if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS or _is_gone(mark.read_bytes()):
             mark.unlink()
     mark.touch(exist_ok=False)
+
+
+def _is_gone(written: bytes) -> bool:
+    """Return whether the process whose number was written to a mark has ended."""
+    try:
+        os.kill(int(written), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OverflowError, OSError):
+        pass
+    return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -28,8 +28,8 @@ class _Effects:
     changes: list[Test] = field(default_factory=list)
 
 
-def packed_space(task: Task, packing: Packing) -> Space:
-    """Return the state space of `task`."""
+def packed_space(task: Task, packing: Packing, check: Callable[[], None] = lambda: None) -> Space:
+    """Return the state space of `task`; `check` raises when a limit is reached meanwhile."""
     effects = _Effects()
     before, middle, own = [], [], []
     for action in task.actions:
@@ -41,6 +41,9 @@ def packed_space(task: Task, packing: Packing) -> Space:
                 effects.conditions.append(_test(effect.condition, packing))
                 effects.changes.append(_merged(packing.places[fact] for fact in effect.adds))
     before.append(len(effects.changes))
+    check()
+    tree = _tree(task, packing)
+    check()
     return Space(
         packing.coding,
         Actions(words(action.cost for action in task.actions), index(before), index(middle)),
@@ -48,7 +51,7 @@ def packed_space(task: Task, packing: Packing) -> Space:
         _conditions(effects.conditions),
         _changes(effects.changes),
         conjunction(task.goal, packing),
-        _tree(task, packing),
+        tree,
         _axioms(task, packing),
     )
 

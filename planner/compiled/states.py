@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.compiled.accounts import MOST_COST, SPARE
 from planner.compiled.arrays import empty_index, index, lengthened, zeros
 from planner.compiled.guide import Guide
 from planner.compiled.library import Call
@@ -56,6 +57,8 @@ class States:
         if outcome == n.FOUND:
             run.found(self.plan(goal_state), self.reached.cost[goal_state])
             return Ending.FIRST_PLAN
+        if outcome == n.EXHAUSTED and run.limit > MOST_COST and max(self.reached.cost) >= MOST_COST - SPARE:
+            return Ending.INCOMPLETE
         if outcome == n.EXHAUSTED:
             run.proved(run.limit)
             return Ending.EXHAUSTED

@@ -9,6 +9,8 @@ from planner.kernels.kernel import Index, Words, kernel
 from planner.kernels.registry import LOW_BITS, MULTIPLIER
 from planner.kernels.relaxed import begin
 
+DEAR: Final = 1 << 58
+"""The greatest value of what can be reached: sums of sums may go beyond what a word can hold."""
 GIVEN: Final = 1
 """What `looked` says of facts that hold from the start."""
 REACHED: Final = 2
@@ -93,7 +95,7 @@ def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachabl
             if not room.missing[operator]:
                 total = relaxed.cost[operator]
                 for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-                    total += value[relaxed.precondition[other]]
+                    total = min(total + value[relaxed.precondition[other]], DEAR)
                 before = many
                 many = _achieve(relaxed, room, achievers, reachable, operator, total, many)
                 left += many - before

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from search_twins import finished
@@ -32,6 +34,16 @@ def cache(tmp_path, monkeypatch):
 def impatient(monkeypatch):
     monkeypatch.setattr(tiers, "PATIENCE_LOADED", 0.0)
     monkeypatch.setattr(library, "_loaded", [library.ENTRIES])
+
+
+def starting(started, pid=None):
+    """Return what notes processes instead of starting them, as this one or another."""
+
+    def start(command, **options):
+        started.append((command, options))
+        return SimpleNamespace(pid=pid or os.getpid())
+
+    return start
 
 
 def steps(count, ending, log, name):
@@ -102,7 +114,7 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     started = []
     monkeypatch.setattr(tiers, "PATIENCE_MISSING", 0.05)
     monkeypatch.setattr(tiers, "LOOK_AGAIN", 0.01)
-    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **options: started.append((command, options)))
+    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
     log = []
     slow = steps(300, Ending.EXHAUSTED, log, "plain")
     assert finished(tiered(slow, steps(0, Ending.EXHAUSTED, log, "compiled"))) is Ending.EXHAUSTED
@@ -110,12 +122,14 @@ def test_without_machine_code_plain_python_goes_on_and_it_is_made_once(monkeypat
     ((command, options),) = started
     assert command[-1] == str(library.folder().with_suffix(".making"))
     assert options["start_new_session"]
+    assert command[1] == "-P"
+    assert (Path(options["env"]["PYTHONPATH"].split(os.pathsep)[0]) / "planner/compiled/build.py").is_file()
 
 
 @pytest.mark.usefixtures("cache")
 def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
     started = []
-    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
     making.start_making()
     making.start_making()
     assert len(started) == 1
@@ -126,12 +140,30 @@ def test_making_is_started_again_only_when_the_mark_is_old(monkeypatch):
 
 
 @pytest.mark.usefixtures("cache")
+def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
+    started = []
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    monkeypatch.setattr(making.subprocess, "Popen", starting(started, ended.pid))
+    making.start_making()
+    making.start_making()
+    assert len(started) == 2
+
+
+def test_making_takes_nothing_from_the_working_folder(tmp_path):
+    code = "import sys; import planner.compiled.library; print('' in sys.path)"
+    command = [*making._COMMAND[:2], "-c", code]
+    found = subprocess.run(command, cwd=tmp_path, env=making._environment(), capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
+
+
+@pytest.mark.usefixtures("cache")
 def test_code_for_another_processor_is_made_anew(monkeypatch):
     started, place = [], library.folder()
     place.mkdir(parents=True, mode=0o700)
     for name in (*library.ENTRIES, "complete"):
         (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
-    monkeypatch.setattr(making.subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
     making.start_making()
     assert len(started) == 1
 
