@@ -32,7 +32,7 @@ class StoppedBy(Enum):
     """Why the work ended."""
 
     EXHAUSTED = "nothing was left to search"
-    FIRST_PLAN = "the first plan was asked for"
+    FIRST_PLAN = "the first plan was asked for, or the search stops at it"
     TIME = "the time limit"
     MEMORY = "the memory limit"
     CANCELLED = "cancellation"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.output import tell
+from planner.errors import InputError
 
 if TYPE_CHECKING:
     from benchmarks.planners import Planner
@@ -119,8 +120,10 @@ def present(names: list[str]) -> list[Planner]:
     """Return the planners of these names that are installed; the others are told of and left out."""
     from benchmarks.planners import missing, planner_of  # noqa: PLC0415 - each command loads only what it runs
 
-    found = []
-    for one in map(planner_of, names):
+    found: list[Planner] = []
+    for one in map(planner_of, dict.fromkeys(names)):
+        if any(one.label == other.label for other in found):
+            raise InputError(f"two planners are labelled '{one.label}'", hint="give one of them another label")
         lacking = missing(one)
         if lacking is None:
             found.append(one)

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -19,6 +20,8 @@ from planner.kernels import kernel as kernels
 
 OPTIONS: Final = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 """Kernels raise nothing: a division by zero never happens, and indices are right."""
+UNFINISHED: Final = "unfinished-"
+DAY: Final = 86_400.0
 
 
 def build() -> Path:
@@ -32,7 +35,8 @@ def build() -> Path:
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     import llvmlite.binding as llvm  # noqa: PLC0415 - as above
 
-    with tempfile.TemporaryDirectory(dir=place.parent) as room:
+    _tidy(place.parent)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=UNFINISHED) as room:
         made = Path(room) / "made"
         made.mkdir(mode=0o755)
         raising: set[str] = set()
@@ -48,6 +52,13 @@ def build() -> Path:
             if not (place / library.STAMP).is_file():  # or else another process was as fast
                 raise
     return place
+
+
+def _tidy(place: Path) -> None:
+    """Remove what processes that were killed have left behind, a day later."""
+    for room in place.glob(f"{UNFINISHED}*"):
+        if time.time() - room.stat().st_mtime > DAY:
+            shutil.rmtree(room, ignore_errors=True)
 
 
 def _link(place: Path, raising: set[str]) -> None:

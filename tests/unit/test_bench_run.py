@@ -238,6 +238,10 @@ def test_a_planner_that_is_not_installed_is_left_out(
     [
         (("run", "SUITE", "--planner", "symk-db"), "there is no planner 'symk-db'; did you mean 'symk-bd'?"),
         (
+            ("run", "SUITE", "--planner", "a=ours:mode=first", "--planner", "a=ours:mode=optimal"),
+            "two planners are labelled 'a'; give one of them another label",
+        ),
+        (
             ("run", "SUITE", "--planner", "symk-bd", "--check", "pyperplam"),
             "there is no validator 'pyperplam'; did you",
         ),

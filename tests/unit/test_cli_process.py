@@ -311,7 +311,7 @@ def test_exit_codes_and_verdicts_of_results(incumbent: Progress) -> None:
         Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, 10): (Exit.OK, "proved optimal: cost 10, 10 steps"),
         Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan): (
             Exit.OK,
-            "solved: cost 10, 10 steps; no lower bound; ended: the first plan was asked for",
+            "solved: cost 10, 10 steps; no lower bound; ended: the first plan was asked for, or the search stops at it",
         ),
         Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED): (Exit.NEGATIVE, "proved unsolvable"),
         Result(Status.UNKNOWN, StoppedBy.TIME, lower_bound=7): (
