@@ -11,7 +11,7 @@ from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
 from planner.compiled.width import CompiledWidth
 from planner.search.run import Ending, Run, Steps
-from planner.search.weighted import WEIGHTS
+from planner.search.weighted import falling
 from planner.search.windows import PartSearch
 from planner.task import State, facts_of
 from planner.turns import Contender, take_turns
@@ -38,7 +38,7 @@ def compiled_search(
         return CompiledWidth(guide).steps
     lazy = CompiledLazy(guide)
     if search == "weighted":
-        return lambda run: _improving(lazy, run)
+        return lambda run: falling(lambda weight: lazy.weighted(run, weight))
     return (lambda run: _varied(guide, run)) if landmarks else lazy.greedy
 
 
@@ -76,13 +76,3 @@ def _varied(guide: Guide, run: Run) -> Steps:
             return stop.value  # type: ignore[no-any-return]
         yield
     return Ending.FIRST_PLAN
-
-
-def _improving(lazy: CompiledLazy, run: Run) -> Steps:
-    """Search with falling weights, as `planner.search.weighted` does."""
-    for weight in WEIGHTS[:-1]:
-        if (yield from lazy.weighted(run, weight)) is Ending.EXHAUSTED:
-            return Ending.EXHAUSTED
-    while (yield from lazy.weighted(run, WEIGHTS[-1])) is not Ending.EXHAUSTED:
-        pass
-    return Ending.EXHAUSTED

@@ -7,6 +7,9 @@ estimate: when a search ends without a plan, the best one is proved optimal.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import chain, repeat
+
 from planner.annotations import Final
 from planner.search.queues import Batches
 from planner.search.run import DEAD_END, Advice, Ending, Estimate, Run, Steps, advice, path
@@ -22,12 +25,16 @@ PREFERRED_TURNS: Final = 2
 def weighted(space: Space, estimate: Estimate, run: Run) -> Steps:
     """Search for cheaper and cheaper plans until none can be cheaper."""
     advise = advice(estimate)
-    for weight in WEIGHTS[:-1]:
-        if (yield from once(space, advise, run, weight)) is Ending.EXHAUSTED:
-            return Ending.EXHAUSTED
-    while (yield from once(space, advise, run, WEIGHTS[-1])) is not Ending.EXHAUSTED:
-        pass
-    return Ending.EXHAUSTED
+    return (yield from falling(lambda weight: once(space, advise, run, weight)))
+
+
+def falling(search: Callable[[int], Steps]) -> Steps:
+    """Run `search` with one weight after the other, and with the last until it finds no better plan."""
+    for weight in chain(WEIGHTS, repeat(WEIGHTS[-1])):
+        ending = yield from search(weight)
+        if ending is not Ending.FIRST_PLAN:
+            break
+    return ending
 
 
 def once(space: Space, advise: Advice, run: Run, weight: int) -> Steps:

@@ -15,6 +15,7 @@ from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.bfws import Novelty
 from planner.search.queues import Batches, LastIn
+from planner.search.weighted import WEIGHTS, falling
 from planner.task import INFINITY, Task, bits, facts_of
 from planner.turns import FIRST_TURN, Contender, take_turns
 
@@ -111,6 +112,17 @@ def test_turns_end_with_the_first_proof():
     run = Run()
     contenders = [Contender(endless(), 1), Contender(ends(3, Ending.EXHAUSTED), 1)]
     assert finished(take_turns(contenders, run), most=10**8) is Ending.EXHAUSTED
+
+
+def test_falling_weights_end_with_a_search_that_gives_up():
+    weights = []
+
+    def search(weight):
+        weights.append(weight)
+        return ends(1, Ending.FIRST_PLAN if len(weights) < len(WEIGHTS) + 2 else Ending.INCOMPLETE)
+
+    assert finished(falling(search)) is Ending.INCOMPLETE
+    assert weights == [*WEIGHTS, WEIGHTS[-1], WEIGHTS[-1]]
 
 
 def test_turns_go_on_without_those_who_give_up():
