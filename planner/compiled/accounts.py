@@ -18,6 +18,11 @@ SPARE: Final = 1 << 52
 """More than any action costs, and than all together."""
 
 
+def were_cut_off(run: Run, costs: array[int]) -> bool:
+    """Return whether states may have been cut off for their cost alone, where all others were reached at `costs`."""
+    return run.limit > MOST_COST and max(costs) >= MOST_COST - 2 * SPARE
+
+
 @dataclass(slots=True)
 class Accounts:
     """Adds to the counts of `run` what `number` has more than when it was last looked at."""

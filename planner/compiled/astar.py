@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from planner.compiled.accounts import MOST_COST, SPARE, WORK, Accounts
+from planner.compiled.accounts import MOST_COST, WORK, Accounts, were_cut_off
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.board import Board
 from planner.compiled.states import first_registry, with_table
@@ -89,7 +89,7 @@ class CompiledAstar:
             accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks)
             if outcome == n.FOUND:
                 run.found(self._plan(), number[n.CURRENT_F])
-            if outcome == n.EXHAUSTED and run.limit > MOST_COST and max(memory.nodes.cost) >= MOST_COST - 2 * SPARE:
+            if outcome == n.EXHAUSTED and were_cut_off(run, memory.nodes.cost):
                 return Ending.INCOMPLETE
             if outcome in (n.FOUND, n.EXHAUSTED):
                 run.proved(run.limit)

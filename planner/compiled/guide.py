@@ -29,15 +29,19 @@ class Guide:
         entries_needed = sum(map(len, relaxation.effects)) + 1
         self.reachable = Reachable(empty_index(VALUES), empty_index(entries_needed), empty_index(entries_needed))
         self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
-        self.mark_words = (len(self.milestones.goal) + BITS - 1) // BITS
         self.achievers = self._achievers()
+
+    @property
+    def mark_words(self) -> int:
+        """How many words the landmarks that a state has accepted take."""
+        return (len(self.milestones.goal) + BITS - 1) // BITS
 
     def fresh(self, *, landmarks: bool = True) -> Guide:
         """Return the same, or without landmarks, for another search, which numbers its relaxed plans from 1 on."""
         other = copy(self)
         other.achievers = self._achievers()
         if not landmarks:
-            other.milestones, other.mark_words = packed_milestones(NONE, self.board.packed), 0
+            other.milestones = packed_milestones(NONE, self.board.packed)
         return other
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Guide:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.compiled.accounts import MOST_COST, SPARE
+from planner.compiled.accounts import were_cut_off
 from planner.compiled.arrays import empty_index, index, lengthened, zeros
 from planner.compiled.guide import Guide
 from planner.compiled.library import Call
@@ -57,7 +57,7 @@ class States:
         if outcome == n.FOUND:
             run.found(self.plan(goal_state), self.reached.cost[goal_state])
             return Ending.FIRST_PLAN
-        if outcome == n.EXHAUSTED and run.limit > MOST_COST and max(self.reached.cost) >= MOST_COST - SPARE:
+        if outcome == n.EXHAUSTED and were_cut_off(run, self.reached.cost):
             return Ending.INCOMPLETE
         if outcome == n.EXHAUSTED:
             run.proved(run.limit)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from planner.kernels.data import NOTHING
 from planner.kernels.kernel import Index, Words, kernel
+from planner.kernels.linked import append
 from planner.kernels.numbers import BATCHES, LOWEST, TURNS
 
 QUEUES: Final = 4
@@ -31,22 +32,23 @@ class Batches(NamedTuple):
 
 
 @kernel
-def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int, at: int, end: int) -> None:
-    """Let the actions `edge[at:end]` of `state` wait in a queue, if there are any; there must be room for a batch."""
-    if at == end:
-        return
-    batch = number[BATCHES]
+def new_batch(batches: Batches, number: Words, state: int, at: int, end: int) -> int:
+    """Return the number of a batch of the actions `edge[at:end]` of `state`; there must be room for it."""
+    batch = number[BATCHES] + 0
     number[BATCHES] = batch + 1
     batches.state[batch] = state
     batches.at[batch] = at
     batches.end[batch] = end
-    batches.next[batch] = NOTHING
+    return batch
+
+
+@kernel
+def put_batch(batches: Batches, number: Words, queue: int, key: int, state: int, at: int, end: int) -> None:
+    """Let the actions `edge[at:end]` of `state` wait in a queue, if there are any; there must be room for a batch."""
+    if at == end:
+        return
     bucket = min(key, len(batches.first) // QUEUES - 1) * QUEUES + queue
-    if batches.first[bucket] == NOTHING:
-        batches.first[bucket] = batch
-    else:
-        batches.next[batches.last[bucket]] = batch
-    batches.last[bucket] = batch
+    append(batches.first, batches.last, batches.next, bucket, new_batch(batches, number, state, at, end))
     number[LOWEST + queue] = min(number[LOWEST + queue], bucket)
 
 

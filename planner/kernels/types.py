@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from planner.kernels.batches import Batches
+from planner.kernels.batches import Batches, new_batch
 from planner.kernels.data import NOTHING
 from planner.kernels.kernel import Index, Words, kernel
-from planner.kernels.numbers import ACTIVE, BATCHES, RANDOM, TYPES
+from planner.kernels.linked import append
+from planner.kernels.numbers import ACTIVE, RANDOM, TYPES
 from planner.kernels.registry import LOW_BITS, MULTIPLIER
 
 
@@ -35,15 +36,10 @@ def put_typed(types: Types, batches: Batches, number: Words, key: int, state: in
     if at == end:
         return
     kind = _type(types, number, key)
-    batch = number[BATCHES]
-    number[BATCHES] = batch + 1
-    batches.state[batch] = state
-    batches.at[batch] = at
-    batches.end[batch] = end
     if types.first[kind] == NOTHING:
         types.active[number[ACTIVE]] = kind
         number[ACTIVE] += 1
-    _append(types, batches, kind, batch)
+    append(types.first, types.last, batches.next, kind, new_batch(batches, number, state, at, end))
 
 
 @kernel
@@ -71,16 +67,6 @@ def _type(types: Types, number: Words, key: int) -> int:
 
 
 @kernel
-def _append(types: Types, batches: Batches, kind: int, batch: int) -> None:
-    batches.next[batch] = NOTHING
-    if types.first[kind] == NOTHING:
-        types.first[kind] = batch
-    else:
-        batches.next[types.last[kind]] = batch
-    types.last[kind] = batch
-
-
-@kernel
 def drawn(number: Words, many: int) -> int:
     """Return a random number from 0 to `many` - 1 (a linear congruential generator)."""
     number[RANDOM] = (number[RANDOM] * MULTIPLIER + 1) & LOW_BITS
@@ -96,7 +82,7 @@ def next_typed(types: Types, batches: Batches, number: Words) -> int:
     types.first[kind] = batches.next[batch]
     batches.at[batch] += 1
     if batches.at[batch] < batches.end[batch]:
-        _append(types, batches, kind, batch)
+        append(types.first, types.last, batches.next, kind, batch)
     elif types.first[kind] == NOTHING:
         number[ACTIVE] -= 1
         types.active[place] = types.active[number[ACTIVE]]

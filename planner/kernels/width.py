@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from planner.kernels.data import INFINITE, NOTHING, Exploration, Registry, Relaxed, Space
 from planner.kernels.kernel import Index, Words, entry, kernel
 from planner.kernels.lazy import Reached
+from planner.kernels.linked import append
 from planner.kernels.milestones import BITS, Milestones, accept, count
 from planner.kernels.novelty import novelty
 from planner.kernels.numbers import (
@@ -235,10 +236,5 @@ def _judge(
     new = novelty(frontier.seen, space.coding, left * 64 + ones, registry.state, parent * words, child * words)
     number[WORK] += 6 * len(space.coding.word)
     bucket = min((new - 1) * (len(frontier.first) // NOVEL) + left, len(frontier.first) - 1)
-    frontier.next[child] = NOTHING
-    if frontier.first[bucket] == NOTHING:
-        frontier.first[bucket] = child
-    else:
-        frontier.next[frontier.last[bucket]] = child
-    frontier.last[bucket] = child
+    append(frontier.first, frontier.last, frontier.next, bucket, child)
     number[LOWEST] = min(number[LOWEST], bucket)

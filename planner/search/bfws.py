@@ -28,7 +28,7 @@ def bfws(space: Space, estimate: Estimate, run: Run) -> Steps:
     while (best := frontier.pop()) is not None:
         if space.is_goal(best.state):
             actions = path(parents, best.state)
-            run.found(actions, sum(space.costs[action] for action in actions))
+            run.found(actions, space.cost_of(actions))
             return Ending.FIRST_PLAN
         run.expanded += 1
         successors = space.successors(best.state)
@@ -64,8 +64,7 @@ class _Frontier:
     def open(self, state: State, parent: _Node | None) -> None:
         """Let a state wait that was reached from `parent`, unless it is a dead end."""
         space = self._space
-        full = state if space.close is None else space.close(state)
-        node = _Node(state, (space.goal & ~full).bit_count())
+        node = _Node(state, (space.goal & ~space.closed(state)).bit_count())
         if parent is not None and node.left >= parent.left:
             node.planned, node.made = parent.planned, parent.made | parent.planned & state
         else:

@@ -22,7 +22,7 @@ def breadth_first(space: Space, _estimate: Estimate, run: Run) -> Steps:
         for state in layer:
             if space.is_goal(state):
                 actions = path(parents, state)
-                run.found(actions, sum(space.costs[action] for action in actions))
+                run.found(actions, space.cost_of(actions))
                 return Ending.FIRST_PLAN
             run.expanded += 1
             if not run.expanded % PAUSE:

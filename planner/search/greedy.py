@@ -26,7 +26,7 @@ def greedy(space: Space, estimate: Estimate, run: Run) -> Steps:
     while True:
         if space.is_goal(state):
             actions = path(parents, state)
-            run.found(actions, sum(space.costs[action] for action in actions))
+            run.found(actions, space.cost_of(actions))
             return Ending.FIRST_PLAN
         queues.open(state, space, advise, run)
         yield

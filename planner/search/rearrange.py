@@ -25,11 +25,7 @@ def states_of(space: Space, plan: Sequence[int]) -> list[State] | None:
 
 
 def _applies(space: Space, action: int, state: State) -> bool:
-    return not space.preconditions[action] & ~_closed(space, state)
-
-
-def _closed(space: Space, state: State) -> State:
-    return state if space.close is None else space.close(state)
+    return not space.preconditions[action] & ~space.closed(state)
 
 
 def without_redundant(space: Space, plan: list[int]) -> Generator[None, None, list[int]]:
@@ -44,18 +40,13 @@ def without_redundant(space: Space, plan: list[int]) -> Generator[None, None, li
             if _applies(space, action, end):
                 kept.append(action)
                 end = space.apply(action, end)
-        if space.is_goal(end) and cost_of(space, kept) < cost_of(space, plan[step:]):
+        if space.is_goal(end) and space.cost_of(kept) < space.cost_of(plan[step:]):
             plan = plan[:step] + kept
         else:
             state = space.apply(plan[step], state)
             step += 1
         yield
     return plan
-
-
-def cost_of(space: Space, plan: Sequence[int]) -> int:
-    """Return what the steps of `plan` cost together."""
-    return sum(space.costs[action] for action in plan)
 
 
 def wanted(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[State]:
@@ -66,7 +57,7 @@ def wanted(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[S
     base = _base_for(space)
     needed = [base(space.goal, states[-1])]
     for action, state in zip(reversed(plan), reversed(states[:-1]), strict=True):
-        _, added, conditions = space.effects(action, _closed(space, state))
+        _, added, conditions = space.effects(action, space.closed(state))
         needed.append(base(needed[-1] & ~added | space.preconditions[action] | conditions, state))
     return needed[::-1]
 
@@ -78,14 +69,14 @@ def _base_for(space: Space) -> Callable[[State, State], State]:
     return lambda facts, state: facts & ~derived | (read & state) if facts & derived else facts
 
 
-def reordered(space: Space, plan: list[int], states: Sequence[State], draw: Random) -> list[int]:
+def reordered(space: Space, plan: list[int], draw: Random) -> list[int]:
     """Return `plan` in another order in which it leads to the goal, steps close to those that make them possible.
 
     Steps stay in order where one reads or writes what the other writes (Siddiqui and Haslum, 2012, make blocks of such
     orders); among those that may come next, one that follows late steps is taken. If what is derived comes between,
     the plan stays as it is.
     """
-    before = _predecessors(space, plan, states)
+    before = _predecessors(space, plan)
     after: list[list[int]] = [[] for _ in plan]
     for step, earlier in enumerate(before):
         for each in earlier:
@@ -112,13 +103,15 @@ def _mean(numbers: list[int]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def _predecessors(space: Space, plan: Sequence[int], states: Sequence[State]) -> list[set[int]]:
+def _predecessors(space: Space, plan: Sequence[int]) -> list[set[int]]:
     """Return for each step the earlier ones that it must stay behind, without those that others imply."""
     before: list[set[int]] = [set() for _ in plan]
     writer: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
-    for step, (action, state) in enumerate(zip(plan, states, strict=False)):
+    state = space.initial
+    for step, action in enumerate(plan):
         reads, writes = _touched(space, action, state)
+        state = space.apply(action, state)
         for fact in facts_of(reads | writes):
             if fact in writer:
                 before[step].add(writer[fact])
@@ -132,5 +125,5 @@ def _predecessors(space: Space, plan: Sequence[int], states: Sequence[State]) ->
 
 def _touched(space: Space, action: int, state: State) -> tuple[State, State]:
     """Return the facts that `action` reads in `state`, and those that it writes."""
-    kept, added, conditions = space.effects(action, _closed(space, state))
+    kept, added, conditions = space.effects(action, space.closed(state))
     return space.preconditions[action] | conditions, added | ~kept

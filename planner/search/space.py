@@ -6,7 +6,7 @@ computed where a condition may read them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from planner.closure import Closure
@@ -49,19 +49,25 @@ class Space:
         """The preconditions of the actions as bits, by number."""
         return [bits(action.precondition) for action in self.task.actions]
 
+    def closed(self, state: State) -> State:
+        """Return `state` with its derived facts."""
+        return state if self.close is None else self.close(state)
+
+    def cost_of(self, plan: Iterable[int]) -> int:
+        """Return what the steps of `plan` cost together."""
+        return sum([self.costs[action] for action in plan])
+
     def is_goal(self, state: State) -> bool:
         """Return whether the goal holds in `state`."""
-        if self.close is not None:
-            state = self.close(state)
-        return not self.goal & ~state
+        return not self.goal & ~self.closed(state)
 
     def actions_in(self, state: State) -> list[int]:
         """Return the numbers of the actions that can be applied in `state`."""
-        return self.applicable(state if self.close is None else self.close(state))
+        return self.applicable(self.closed(state))
 
     def successors(self, state: State) -> list[tuple[int, State]]:
         """Return `(action, next state)` for every action that can be applied in `state`."""
-        full = state if self.close is None else self.close(state)
+        full = self.closed(state)
         if self._conditional:
             return [(action, self._apply(action, state, full)) for action in self.applicable(full)]
         added, kept = self._added, self._kept
@@ -71,7 +77,7 @@ class Space:
         """Return the state after `action`, whether or not it can be applied in `state`."""
         if action not in self._conditional:
             return state & self._kept[action] | self._added[action]
-        return self._apply(action, state, state if self.close is None else self.close(state))
+        return self._apply(action, state, self.closed(state))
 
     def _apply(self, action: int, state: State, full: State) -> State:
         kept, added, _ = self.effects(action, full)

@@ -35,8 +35,7 @@ def unbinding(space: Space, relaxed_plans: Iterator[tuple[int, frozenset[int] | 
             if order is None:
                 failed.add(actions)
             else:
-                run.found(order, sum([space.costs[action] for action in order]))
-                run.proved(bound)
+                run.found(order, space.cost_of(order))
                 most_failed, most_pauses = MOST_FAILED, INFINITY
         if bound >= run.limit or bound == INFINITY:
             return Ending.EXHAUSTED
@@ -61,7 +60,7 @@ def in_order(space: Space, actions: Iterable[int]) -> list[int] | None:
         if frozenset(done) in seen:
             continue
         seen.add(frozenset(done))
-        full = state if space.close is None else space.close(state)
+        full = space.closed(state)
         rest = [action for action in needs if action not in done]
         choices = []
         for action in rest:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from random import Random
 
 from planner.annotations import Final
-from planner.search.rearrange import cost_of, reordered, states_of, wanted, without_redundant
+from planner.search.rearrange import reordered, states_of, wanted, without_redundant
 from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
 from planner.task import State
@@ -33,14 +33,17 @@ class Windows:
 
     def __init__(self, space: Space, run: Run, search: PartSearch) -> None:
         self._space, self._run, self._search = space, run, search
-        self._take(run.plan or [])
+        self._plan: list[int] = []
+        self._states: list[State] = []
+        self._needs: list[State] = []
+        self._cost = 0
 
     def steps(self) -> Steps:
         """Go on as long as more effort may help."""
         draw, length, effort = Random(0), float(LENGTH), EFFORT  # noqa: S311 - any order will do, always the same
         while effort <= MOST_EFFORT:
-            self._take((yield from without_redundant(self._space, self._run.plan or [])))
-            self._take(reordered(self._space, self._plan, self._states, draw))
+            plan = yield from without_redundant(self._space, self._run.plan or [])
+            self._take(reordered(self._space, plan, draw))
             yield from self._round(int(length), effort)
             length *= GROWTH
             if length >= GROWTH * len(self._plan):
@@ -51,7 +54,7 @@ class Windows:
         """Go on with `plan`."""
         states = states_of(self._space, plan)
         assert states is not None  # noqa: S101 - every plan here was tried, or found by a search
-        self._plan, self._states, self._cost = plan, states, cost_of(self._space, plan)
+        self._plan, self._states, self._cost = plan, states, self._space.cost_of(plan)
         self._needs = wanted(self._space, plan, states)
         self._run.found(plan, self._cost)
 
@@ -64,7 +67,7 @@ class Windows:
 
     def _try(self, start: int, end: int, effort: int) -> Generator[None, None, bool]:
         """Return whether the steps from `start` to `end` could be replaced by cheaper ones."""
-        part = Run(limit=cost_of(self._space, self._plan[start:end]))
+        part = Run(limit=self._space.cost_of(self._plan[start:end]))
         steps = self._search(self._states[start], self._needs[end], part) if part.limit else iter(())
         for _ in steps:
             if part.evaluated >= effort:

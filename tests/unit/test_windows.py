@@ -14,7 +14,7 @@ from planner.compiled.board import Board
 from planner.compiled.searches import part_search
 from planner.heuristics import REGISTRY
 from planner.search import Run, Space
-from planner.search.rearrange import cost_of, reordered, states_of, wanted, without_redundant
+from planner.search.rearrange import reordered, states_of, wanted, without_redundant
 from planner.search.run import advice
 from planner.search.weighted import once
 from planner.search.windows import Windows
@@ -65,7 +65,7 @@ def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
     better = 0
     for task, plan in WANDERING:
         space, run, costs = Space(task), Run(), []
-        run.found(plan, cost_of(space, plan))
+        run.found(plan, space.cost_of(plan))
         run.on_change = lambda task=task, run=run, costs=costs: costs.append(replayed(task, run.plan))
         finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
         assert costs == sorted(set(costs), reverse=True)
@@ -78,7 +78,7 @@ def test_windows_give_cheaper_and_cheaper_plans(parts, monkeypatch):
 def test_the_last_window_is_the_whole_plan(parts):
     for task, plan in PLAIN_WANDERING:
         space, run = Space(task), Run()
-        run.found(plan, cost_of(space, plan))
+        run.found(plan, space.cost_of(plan))
         finished(Windows(space, run, parts(task, [cost + 1 for cost in space.costs])).steps())
         assert run.limit == perfect(task)[frozenset(task.initial)]
 
@@ -89,7 +89,7 @@ def test_a_better_plan_from_elsewhere_is_gone_on_with(monkeypatch):
     for task, plan in PLAIN_WANDERING:
         space, run, best, windows = Space(task), Run(), Run(), []
         finished(CompiledAstar(Board(task, PLAIN), "blind").steps(best))
-        run.found(plan, cost_of(space, plan))
+        run.found(plan, space.cost_of(plan))
 
         def search(state, _goal, part, run=run, best=best, windows=windows):
             windows.append((state, part.limit))
@@ -118,8 +118,7 @@ def test_plans_in_another_order_have_the_same_steps():
     draw, other = random.Random(1), 0
     for task, plan in WANDERING:
         space = Space(task)
-        states = states_of(space, plan)
-        mixed = reordered(space, plan, states, draw)
+        mixed = reordered(space, plan, draw)
         assert replayed(task, mixed) == replayed(task, plan)
         assert sorted(mixed) == sorted(plan)
         other += mixed != plan
@@ -148,7 +147,7 @@ def test_both_tiers_serve_the_strategy():
     task, plan = PLAIN_WANDERING[0]
     run = Run()
     workplace = Workplace(task, Space(task), run, lambda: None)
-    run.found(plan, cost_of(workplace.space, plan))
+    run.found(plan, workplace.space.cost_of(plan))
     finished(workplace.windows())
     assert run.limit == perfect(task)[frozenset(task.initial)]
     assert bits(task.initial) == workplace.space.initial
