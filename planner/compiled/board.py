@@ -55,7 +55,7 @@ class Board:
     @cached_property
     def exploration(self) -> Exploration:
         """Room for explorations of the relaxation."""
-        return exploration(self.relaxation, self._missing[:], self.actions, self.packed)
+        return exploration(self.relaxation, self._missing[:], self.costs, self.packed)
 
     @cached_property
     def _missing(self) -> array[int]:
@@ -75,7 +75,7 @@ class Board:
         part.relaxed = aimed(self.relaxed, self.relaxation, goal)
         missing = self._missing[:]
         missing[-1] = len(set(goal).difference(facts_of_zero(self.packed)))
-        part.exploration = exploration(self.relaxation, missing, self.actions, self.packed)
+        part.exploration = exploration(self.relaxation, missing, self.costs, self.packed)
         return part
 
 

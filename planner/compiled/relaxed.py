@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from typing import Final
 
 from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.heuristics.relaxed import AXIOM, RelaxedTask
 from planner.kernels.data import NOTHING, Exploration, Relaxed
+from planner.kernels.levels import LEVELS
+
+LEVEL_BITS: Final = 6
+"""The dearest action spans about 2 to this power levels of facts that wait, so that 16 of them in a row have levels."""
 
 
 def packed_relaxation(relaxed: RelaxedTask, costs: Sequence[int]) -> Relaxed:
@@ -61,20 +66,22 @@ def facts_of_zero(packing: Packing) -> list[int]:
     return [fact for fact in held if fact != NOTHING]
 
 
-def exploration(relaxed: RelaxedTask, missing: array[int], actions: int, packing: Packing) -> Exploration:
+def exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
     """Return room for explorations, as after one from the state whose words are all 0, with these `missing`."""
     facts, operators = relaxed.size, len(relaxed.costs)
+    heads = index(range(facts, facts + LEVELS))
     return Exploration(
-        zeros(packing.words),
-        missing,
-        zeros(operators),
-        zeros(operators),
-        empty_index(operators),
-        zeros(facts),
-        zeros(facts),
-        empty_index(facts),
-        empty_index(facts),
-        zeros(facts),
-        empty_index(facts),
-        zeros(actions),
+        state=zeros(packing.words),
+        at_first=missing,
+        missing=zeros(operators),
+        price=zeros(operators),
+        supporter=empty_index(operators),
+        value=zeros(facts),
+        looked=zeros(facts),
+        following=empty_index(facts) + heads,
+        previous=empty_index(facts) + heads,
+        level=words([LEVELS, max(max(costs, default=0).bit_length() - LEVEL_BITS, 0)]),
+        zone=zeros(facts),
+        queue=empty_index(facts),
+        marked=zeros(len(costs)),
     )

@@ -2,7 +2,7 @@
 
     kernel     how kernels are declared          registry   all states that were seen, each once
     data       the arrays, by what they mean     buckets    open lists
-    states     reading and changing a state      heap       a queue of facts by value
+    states     reading and changing a state      levels     a queue of facts by value
     successors which actions can be applied      relaxed    h_max and the start of every exploration
     astar      the search for the cheapest plan  lmcut      LM-cut, with inherited landmarks
 

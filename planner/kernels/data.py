@@ -180,8 +180,9 @@ class Exploration(NamedTuple):
 
     What the last one started from: `state` is packed, `at_first` counts for each operator the preconditions that did
     not hold in it. By operator: `missing` preconditions, `price` (what is left of its cost), `supporter`. By fact:
-    `value`, whether it was `looked` into, its place in the `heap` (`NOTHING` where it does not wait), whether it is in
-    the `zone`; `queue` is room for facts, `marked` for a mark on each action.
+    `value`, whether it was `looked` into, whether it is in the `zone`; `following` and `previous` are those that wait,
+    by `level` (see `planner.kernels.levels`; `following` is `NOTHING` for a fact that does not wait). `queue` is room
+    for facts, `marked` for a mark on each action.
     """
 
     state: Words
@@ -191,8 +192,9 @@ class Exploration(NamedTuple):
     supporter: Index
     value: Words
     looked: Words
-    heap: Index
-    place: Index
+    following: Index
+    previous: Index
+    level: Words
     zone: Words
     queue: Index
     marked: Words

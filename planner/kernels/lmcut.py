@@ -6,10 +6,10 @@ The readable twin, with the idea of each step, is `planner.heuristics.lmcut`.
 from __future__ import annotations
 
 from planner.kernels.data import INFINITE, NOTHING, Coding, Exploration, Landmarks, Nodes, Registry, Relaxed
-from planner.kernels.heap import pop
 from planner.kernels.kernel import Words, kernel
+from planner.kernels.levels import forget, pop
 from planner.kernels.numbers import LANDMARKS, LIMIT, LONGEST, MEMBERS, REFERENCES, WORK
-from planner.kernels.relaxed import begin, fire, fire_ready, forget, reach
+from planner.kernels.relaxed import begin, fire, fire_ready, reach
 
 
 @kernel
@@ -34,7 +34,8 @@ def lm_cut(
         total = _inherit(relaxed, room, landmarks, number, nodes.parent[state], nodes.action[state])
     limit = number[LIMIT] - nodes.cost[state]
     value, goal = room.value, len(room.value) - 1
-    waiting = reach(relaxed, room, fire_ready(relaxed, room))
+    fire_ready(relaxed, room)
+    reach(relaxed, room)
     kept = total
     while 0 < value[goal] < INFINITE and total < limit:
         landmark = number[LANDMARKS]
@@ -42,10 +43,10 @@ def lm_cut(
         total += worth
         if _note(landmarks, number, landmark, worth):
             kept += worth
-        waiting = _charge_again(relaxed, room, landmarks, landmark, worth, waiting)
-        waiting = _reach_again(relaxed, room, waiting)
+        _charge_again(relaxed, room, landmarks, landmark, worth)
+        _reach_again(relaxed, room)
         number[WORK] += len(relaxed.cost)
-    forget(room, waiting)
+    forget(room)
     landmarks.many[state] = number[REFERENCES] - landmarks.of[state]
     landmarks.kept[state] = kept
     number[LONGEST] = max(number[LONGEST], landmarks.many[state])
@@ -84,10 +85,8 @@ def _charge(relaxed: Relaxed, room: Exploration, action: int, worth: int) -> Non
 
 
 @kernel
-def _charge_again(
-    relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int, waiting: int
-) -> int:
-    """Charge the members of a landmark, and queue what they achieve more cheaply now; return how many facts wait."""
+def _charge_again(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, landmark: int, worth: int) -> None:
+    """Charge the members of a landmark, and queue what they achieve more cheaply now."""
     for member in range(landmarks.start[landmark], landmarks.start[landmark + 1]):
         action = landmarks.member[member]
         room.marked[action] = 0
@@ -96,9 +95,7 @@ def _charge_again(
             operator = relaxed.operator[index]
             if not room.missing[operator]:
                 room.supporter[operator] = _dearest(relaxed, room, operator)  # it may have become cheaper just now
-                value = room.value[room.supporter[operator]] + room.price[operator]
-                waiting = fire(relaxed, room, operator, value, waiting)
-    return waiting
+                fire(relaxed, room, operator, room.value[room.supporter[operator]] + room.price[operator])
 
 
 @kernel
@@ -179,12 +176,11 @@ def _cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number: Word
 
 
 @kernel
-def _reach_again(relaxed: Relaxed, room: Exploration, waiting: int) -> int:
+def _reach_again(relaxed: Relaxed, room: Exploration) -> None:
     """Find the values again after prices fell: facts that were looked into before may get cheaper."""
     value, goal = room.value, len(room.value) - 1
-    while waiting and value[room.heap[0]] < value[goal]:
-        fact = pop(room.heap, room.place, value, waiting)
-        waiting -= 1
+    fact = pop(room, value[goal])
+    while fact != NOTHING:
         new = not room.looked[fact]
         room.looked[fact] = 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
@@ -200,5 +196,5 @@ def _reach_again(relaxed: Relaxed, room: Exploration, waiting: int) -> int:
                 if value[relaxed.precondition[other]] > value[dearest]:
                     dearest = relaxed.precondition[other]
             room.supporter[operator] = dearest
-            waiting = fire(relaxed, room, operator, value[dearest] + room.price[operator], waiting)
-    return waiting
+            fire(relaxed, room, operator, value[dearest] + room.price[operator])
+        fact = pop(room, value[goal])

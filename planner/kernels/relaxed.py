@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.kernels.data import INFINITE, NOTHING, Coding, Exploration, Relaxed
-from planner.kernels.heap import pop, push
 from planner.kernels.kernel import Words, kernel
+from planner.kernels.levels import forget, pop, push
 
 
 @kernel
@@ -46,55 +46,45 @@ def _count(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> N
 
 
 @kernel
-def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int, waiting: int) -> int:
-    """Let the effects of `operator` be reached at `value`, where that is less; return how many facts wait."""
+def fire(relaxed: Relaxed, room: Exploration, operator: int, value: int) -> None:
+    """Let the effects of `operator` be reached at `value`, where that is less, and queue them."""
     for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
         effect = relaxed.effect[index]
         if value < room.value[effect]:
             room.value[effect] = value
-            waiting = push(room.heap, room.place, room.value, waiting, effect)
-    return waiting
+            push(room, effect)
 
 
 @kernel
-def fire_ready(relaxed: Relaxed, room: Exploration) -> int:
-    """Fire the operators all of whose preconditions hold at first; return how many facts wait."""
-    waiting = 0
+def fire_ready(relaxed: Relaxed, room: Exploration) -> None:
+    """Fire the operators all of whose preconditions hold at first."""
     for operator in range(len(relaxed.cost)):
         if not room.missing[operator]:
             room.supporter[operator] = relaxed.precondition[relaxed.precondition_start[operator]]
-            waiting = fire(relaxed, room, operator, room.price[operator], waiting)
-    return waiting
+            fire(relaxed, room, operator, room.price[operator])
 
 
 @kernel
-def reach(relaxed: Relaxed, room: Exploration, waiting: int) -> int:
-    """Find the h_max value of the goal, and of all facts below it; return how many facts wait."""
+def reach(relaxed: Relaxed, room: Exploration) -> None:
+    """Find the h_max value of the goal, and of all facts below it; others are left in the queue."""
     value, goal = room.value, len(room.value) - 1
-    while waiting and value[room.heap[0]] < value[goal]:
-        fact = pop(room.heap, room.place, value, waiting)
-        waiting -= 1
+    fact = pop(room, value[goal])
+    while fact != NOTHING:
         room.looked[fact] = 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
             room.missing[operator] -= 1
             if not room.missing[operator]:
                 room.supporter[operator] = fact
-                waiting = fire(relaxed, room, operator, value[fact] + room.price[operator], waiting)
-    return waiting
-
-
-@kernel
-def forget(room: Exploration, waiting: int) -> None:
-    """Empty the queue of `waiting` facts."""
-    for index in range(waiting):
-        room.place[room.heap[index]] = NOTHING
+                fire(relaxed, room, operator, value[fact] + room.price[operator])
+        fact = pop(room, value[goal])
 
 
 @kernel
 def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> int:
     """Return the h_max value of the state at `state[base]`, `INFINITE` for a dead end."""
     begin(relaxed, room, coding, state, base)
-    waiting = reach(relaxed, room, fire_ready(relaxed, room))
-    forget(room, waiting)
+    fire_ready(relaxed, room)
+    reach(relaxed, room)
+    forget(room)
     return room.value[len(room.value) - 1]

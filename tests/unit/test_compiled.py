@@ -24,7 +24,7 @@ from planner.compiled.space import packed_space
 from planner.compiled.width import CompiledWidth
 from planner.heuristics import REGISTRY
 from planner.heuristics.relaxed import AXIOM, relax
-from planner.kernels import heap
+from planner.kernels import levels
 from planner.kernels.data import INFINITE, NOTHING, Registry
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
@@ -78,7 +78,7 @@ def test_h_max_is_that_of_the_reference_tier(seed):
     task = random_task(seed)
     packed, relaxed = packing(task), relax(task)
     arrays = packed_relaxation(relaxed, [action.cost for action in task.actions])
-    room = exploration(relaxed, missing_at_first(relaxed, packed), len(task.actions), packed)
+    room = exploration(relaxed, missing_at_first(relaxed, packed), [action.cost for action in task.actions], packed)
     twin = REGISTRY["hmax"].build(task, [action.cost for action in task.actions], lambda: None)
     states = list(reachable(task))
     random.Random(seed).shuffle(states)
@@ -224,23 +224,27 @@ def test_keys_of_types_are_spread():
     assert len(slots) > 32 * 32 * 0.8
 
 
-def test_the_heap_gives_the_least_first():
-    draw, facts = random.Random(2), 40
-    value, place, queue, size = words([1000] * facts), empty_index(facts), empty_index(facts), 0
-    waiting: set[int] = set()
-    for _ in range(2_000):
-        if waiting and draw.random() < 0.4:
-            fact = heap.pop(queue, place, value, size)
-            size -= 1
-            assert value[fact] == min(value[each] for each in waiting)
-            waiting.remove(fact)
-            assert place[fact] == NOTHING
+@pytest.mark.parametrize("dearest", [1, 100, 5_000, 1_000_000])
+def test_a_queue_by_levels_gives_the_least_first(dearest):
+    draw, task = random.Random(2), random_task(0)
+    room = exploration(relax(task), zeros(0), [dearest] * len(task.actions), packing(task))
+    room.value[:] = words([dearest] * len(room.value))
+    value, waiting = room.value, set[int]()
+    for _ in range(4_000):
+        if draw.random() < 0.4:
+            limit = draw.randrange(dearest + 1)
+            fact, least = levels.pop(room, limit), min((value[each] for each in waiting), default=dearest)
+            assert value[fact] == least < limit if fact != NOTHING else least >= limit
+            waiting.discard(fact)
         else:
-            fact = draw.randrange(facts)
-            value[fact] = draw.randrange(value[fact] + 1) if fact in waiting else draw.randrange(1000)
-            size = heap.push(queue, place, value, size, fact)
+            fact = draw.randrange(len(value))
+            value[fact] = draw.randrange(value[fact] + 1) if fact in waiting else draw.randrange(2 * dearest)
+            levels.push(room, fact)
             waiting.add(fact)
-        assert size == len(waiting)
+        if draw.random() < 0.01:
+            levels.forget(room)
+            waiting.clear()
+    assert waiting == {fact for fact in range(len(value)) if room.following[fact] != NOTHING}
 
 
 def test_a_limit_excludes_dearer_plans():
