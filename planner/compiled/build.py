@@ -18,8 +18,11 @@ from typing import Any, Final, get_type_hints
 
 from planner.kernels import kernel as kernels
 
-OPTIONS: Final = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-"""Kernels raise nothing: a division by zero never happens, and indices are right."""
+OPTIONS: Final = {"nogil": True, "error_model": "numpy", "boundscheck": False, "forceinline": True}
+"""Kernels raise nothing: a division by zero never happens, and indices are right.
+
+They become one function each with all that they call: a record of arrays is hundreds of words, too many to hand over.
+"""
 UNFINISHED: Final = "unfinished-"
 DAY: Final = 86_400.0
 
