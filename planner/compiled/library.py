@@ -22,6 +22,7 @@ from planner.kernels.kernel import ENTRIES as ENTRIES  # noqa: PLC0414 - given o
 
 Call = Callable[..., int]
 _SOURCES: Final = Path(astar.__file__).parent
+_BUILD: Final = Path(__file__).parent / "build.py"
 SHARED: Final = "kernels.so"
 STAMP: Final = "complete"
 """The file that is written last: it says for which LLVM and processor the others are."""
@@ -49,7 +50,7 @@ def folder() -> Path:
 @cache
 def _version() -> str:
     parts = [f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
-    parts += [path.read_bytes() for path in sorted(_SOURCES.glob("*.py"))]
+    parts += [path.read_bytes() for path in (*sorted(_SOURCES.glob("*.py")), _BUILD)]
     return "".join([f"{crc32(b' '.join(each)):08x}" for each in (parts, parts[::-1])])
 
 

@@ -1,0 +1,122 @@
+"""The immutable hierarchy that every part of `htn` reads: tasks, methods, networks, and the problem.
+
+What is classical stays in the classical model: a hierarchical domain *has* a `DomainModel` with types, predicates and
+actions, and a hierarchical problem *has* a `Problem` with objects, initial state and goal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
+from planner.records import dataclass, field
+
+Order: TypeAlias = tuple[int, int]
+"""Two places in a network: the first task ends before the second begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A compound task: what methods decompose."""
+
+    name: str
+    parameters: tuple[Variable, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One task of a network: an action or a compound task (`task.predicate`) with its arguments.
+
+    `label` is what orderings in files call it; it is "" where nobody gave it a name.
+    """
+
+    task: Atom
+    label: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Tasks to be done: all of `subtasks`, in the partial order that `ordering` generates.
+
+    `ordering` has pairs of places in `subtasks` and no cycles. `constraints` are a conjunction of equalities of terms
+    and their negations.
+    """
+
+    subtasks: tuple[Subtask, ...] = ()
+    ordering: tuple[Order, ...] = ()
+    constraints: Formula = TRUE
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the subtasks are totally ordered, as they stand."""
+        return {(place, place + 1) for place in range(len(self.subtasks) - 1)} <= set(self.ordering)
+
+
+def sequence(*tasks: Atom, constraints: Formula = TRUE) -> Network:
+    """Return the network of `tasks` one after the other."""
+    ordering = tuple([(place, place + 1) for place in range(len(tasks) - 1)])
+    return Network(tuple(map(Subtask, tasks)), ordering, constraints)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One way to do the compound task `task`, whose arguments are parameters of the method or constants.
+
+    `precondition` holds in some state after everything that is ordered before the task and before the first step of
+    the method; where subtasks are ordered, that is the state in which the first of them begins.
+    """
+
+    name: str
+    task: Atom
+    parameters: tuple[Variable, ...] = ()
+    precondition: Formula = TRUE
+    network: Network = field(default_factory=Network)
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HtnDomain:
+    """A classical domain with compound tasks and methods; names map to what they declare, in the order of declaration.
+
+    No task has the name of an action.
+    """
+
+    classical: DomainModel
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    methods: Mapping[str, Method] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the domain."""
+        return self.classical.name
+
+    def methods_for(self, task: str) -> list[Method]:
+        """Return the methods for the compound task of this name, in the order of declaration."""
+        return [method for method in self.methods.values() if method.task.predicate == task]
+
+
+@dataclass(frozen=True, slots=True)
+class HtnProblem:
+    """Tasks to be done from an initial state, and a goal to hold when they are done.
+
+    `classical` has the objects, the initial state and the goal (always true where the file has none). The arguments of
+    `network` may be variables among `parameters`: any objects of their types will do.
+    """
+
+    domain: HtnDomain
+    classical: Problem
+    network: Network = field(default_factory=Network)
+    parameters: tuple[Variable, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the problem."""
+        return self.classical.name
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the tasks of every network are totally ordered."""
+        networks = [self.network, *(method.network for method in self.domain.methods.values())]
+        return all(network.is_sequence for network in networks)
