@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from planner.annotations import Any
 from planner.model import Atom
 from planner.records import dataclass
@@ -13,37 +11,37 @@ from planner.records import dataclass
 class Node:
     """One task of a decomposition.
 
-    An action is `step`, its number in the plan from 0; a compound task was done by `method`, with its `children` in the
-    order of the method's subtasks. `binding` are the objects that the method's parameters stand for, in their order.
+    An action is `step`, its place in the plan from 0; a compound task was done by `method`, with its `children` (places
+    in `Decomposition.nodes`) in the order of the method's subtasks. `binding` are the objects that the method's
+    parameters stand for, in their order.
     """
 
     task: Atom
     step: int | None = None
     method: str = ""
     binding: tuple[str, ...] = ()
-    children: tuple[Node, ...] = ()
-
-    def walk(self) -> Iterator[Node]:
-        """Yield this node and all below it, from above and from the left."""
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack.extend(reversed(node.children))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tree as JSON-ready data, without recursion: `{"nodes": [...]}` would hide its shape."""
-        raise NotImplementedError
+    children: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """What became of the initial network: `roots` are its tasks in their order, `binding` its parameters' objects."""
+    """What became of the initial network: a forest, flat, as it may be thousands of levels deep.
 
-    roots: tuple[Node, ...]
+    `roots` are the tasks of the network in their order, as places in `nodes`; `binding` are the objects that the
+    problem's parameters stand for.
+    """
+
+    nodes: tuple[Node, ...]
+    roots: tuple[int, ...]
     binding: tuple[str, ...] = ()
 
-    def nodes(self) -> Iterator[Node]:
-        """Yield all nodes, from above and from the left."""
-        for root in self.roots:
-            yield from root.walk()
+    def to_dict(self) -> dict[str, Any]:
+        """Return the forest as JSON-ready data; numbers of nodes are places in `nodes`."""
+        return {"roots": list(self.roots), "binding": list(self.binding), "nodes": [_node(each) for each in self.nodes]}
+
+
+def _node(node: Node) -> dict[str, Any]:
+    task = {"task": node.task.predicate, "arguments": list(node.task.args)}
+    if node.step is not None:
+        return {**task, "step": node.step}
+    return {**task, "method": node.method, "binding": list(node.binding), "children": list(node.children)}
