@@ -15,7 +15,7 @@ from planner.errors import NoPlan
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
-    from planner.model import Number, Problem
+    from planner.model import Number
 
 
 class Status(Enum):
@@ -53,10 +53,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A sequence of steps for `problem`."""
+    """A sequence of steps for `problem`.
+
+    A plan that came of tasks has them in `tree`, whose `to_dict` gives it as data; `problem` is then the hierarchical
+    one.
+    """
 
     steps: tuple[Step, ...]
-    problem: Problem = field(repr=False, compare=False)
+    problem: Any = field(repr=False, compare=False)
+    tree: Any = field(default=None, repr=False, compare=False)
 
     @property
     def cost(self) -> Number:
@@ -70,13 +75,12 @@ class Plan:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …]}`."""
-        return {
-            "steps": [
-                {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
-                for step in self.steps
-            ]
-        }
+        """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], "decomposition": …}`."""
+        steps = [
+            {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
+            for step in self.steps
+        ]
+        return {"steps": steps} if self.tree is None else {"steps": steps, "decomposition": self.tree.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from planner.annotations import Any
 from planner.errors import InputError, PlanError
-from planner.model import Atom, Formula, Number, Problem
-from planner.model.formulas import conjuncts
-from planner.plan import Plan, Step, exact_sum
+from planner.model import Atom, Number, Problem
+from planner.plan import Plan, Step
 from planner.validate.effects import Changes
-from planner.validate.reasons import Chronicle
+from planner.validate.replay import Replay
 from planner.validate.simulation import Objection, Simulation
 from planner.validate.verdict import Verdict
 
-__all__ = ["Changes", "Objection", "Simulation", "Verdict", "simulate", "validate"]
+__all__ = ["Changes", "Objection", "Replay", "Simulation", "Verdict", "simulate", "validate"]
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
@@ -33,20 +32,13 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
-    simulation = Simulation(problem)
-    chronicle = Chronicle(problem.domain.derived)
-    costs: list[Number] = []
-    for number, step in enumerate(steps, start=1):
-        objection = simulation.objection(step)
-        if objection is None:
-            try:
-                costs.append(simulation.cost(step))
-            except InputError as error:
-                objection = Objection(str(error))
-        if objection is not None:
-            return _rejected(number, step, objection, chronicle, exact_sum(costs))
-        chronicle.record(number, step, simulation.apply(step))
-    return _judged(simulation, chronicle, exact_sum(costs), claimed_cost)
+    replay = Replay(problem)
+    for step in steps:
+        verdict = replay.objection(step)
+        if verdict is not None:
+            return verdict
+        replay.apply(step)
+    return replay.end(claimed_cost)
 
 
 def _check_arguments(problem: Any, steps: Any) -> None:
@@ -64,37 +56,11 @@ def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozens
     Raises `PlanError` at the first step that cannot be applied.
     """
     _check_arguments(problem, steps)
-    simulation = Simulation(problem)
-    chronicle = Chronicle(problem.domain.derived)
-    yield simulation.facts
-    for number, step in enumerate(steps.steps if isinstance(steps, Plan) else steps, start=1):
-        objection = simulation.objection(step)
-        if objection is not None:
-            raise PlanError(_rejected(number, step, objection, chronicle, 0).reason)
-        chronicle.record(number, step, simulation.apply(step))
-        yield simulation.facts
-
-
-def _rejected(number: int, step: Step, objection: Objection, chronicle: Chronicle, cost: Number) -> Verdict:
-    if objection.misfit:
-        return Verdict(valid=False, cost=cost, reason=f"step {number} {step}: {objection.misfit}", failing_step=number)
-    condition = objection.condition
-    reason = f"step {number} {step}: requires {condition}, {chronicle.account(condition)}"
-    return Verdict(valid=False, cost=cost, reason=reason, failing_step=number, condition=condition)
-
-
-def _judged(simulation: Simulation, chronicle: Chronicle, cost: Number, claimed: Number | None) -> Verdict:
-    """Return the verdict on a plan whose steps could all be applied."""
-    unmet = tuple(_unmet_goals(simulation))
-    if unmet:
-        parts = "; ".join(f"{condition}, {chronicle.account(condition)}" for condition in unmet)
-        return Verdict(valid=False, cost=cost, reason=f"at the end, the goal requires {parts}", unmet=unmet)
-    if claimed is not None and claimed != cost:
-        return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, but its steps cost {cost}")
-    return Verdict(valid=True, cost=cost)
-
-
-def _unmet_goals(simulation: Simulation) -> Iterator[Formula]:
-    for part in conjuncts(simulation.problem.goal.hard):
-        if not simulation.holds(part):
-            yield simulation.inspector.smallest_failure(part, {})
+    replay = Replay(problem)
+    yield replay.simulation.facts
+    for step in steps.steps if isinstance(steps, Plan) else steps:
+        verdict = replay.objection(step)
+        if verdict is not None:
+            raise PlanError(verdict.reason)
+        replay.apply(step)
+        yield replay.simulation.facts
