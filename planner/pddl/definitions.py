@@ -48,7 +48,7 @@ def read_definition(source: Source, kind: str, known: Collection[str], ignored: 
         keyword = section[0] if isinstance(section, list) and section else None
         if not isinstance(keyword, str):
             raise source.error(f"found {quote(section)}, expected a section such as '({_first(known)} …)'", tree, index)
-        if keyword in refused.SECTIONS:
+        if keyword in refused.SECTIONS and keyword not in known:
             name_of = section[1] if len(section) > 1 and isinstance(section[1], str) and section[1][0] != ":" else ""
             raise unsupported(source, refused.SECTIONS[keyword], section, None, name_of)
         if keyword not in known and keyword not in ignored:

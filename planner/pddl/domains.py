@@ -10,13 +10,14 @@ from planner.model import Action, DomainModel, Object
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
+from planner.pddl.parts import declared_twice
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source, quote
+from planner.pddl.trees import Source
 from planner.pddl.typed import Types, read_types
 from planner.pddl.vocabulary import Vocabulary
 
-_SECTIONS: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
-_WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
+SECTIONS: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
+WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
 """Sections that say nothing about which plans there are: they restate what follows from the actions (DKEL), or belong
 to languages before PDDL 2.1."""
 
@@ -36,7 +37,15 @@ def parse_domain(text: str, source: str = "<string>") -> DomainModel:
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
-    definition = read_definition(Source(text, source), "domain", _SECTIONS, _WITHOUT_MEANING)
+    definition = read_definition(Source(text, source), "domain", SECTIONS, WITHOUT_MEANING)
+    return classical_domain(definition)[0]
+
+
+def classical_domain(definition: Definition) -> tuple[DomainModel, Vocabulary]:
+    """Return the domain that the sections of `definition` declare, and what conditions over it may name.
+
+    Sections of other kinds are left alone.
+    """
     types = Types(definition.source, read_types(definition.source, definition.all(":types")))
     constants: dict[str, Object] = {}
     for section in definition.all(":constants"):
@@ -45,7 +54,8 @@ def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     actions = _actions(definition, words)
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
-    return DomainModel(definition.name, types.declared, objects, words.predicates, words.functions, actions, axioms)
+    predicates, functions = words.predicates, words.functions
+    return DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms), words
 
 
 def _vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
@@ -67,10 +77,6 @@ def _actions(definition: Definition, words: Vocabulary) -> dict[str, Action]:
     for tree in definition.all(":action"):
         action = read_action(tree, words, derived)
         if action.name in found:
-            first = next(each for each in definition.all(":action") if each[1] == action.name)
-            message = (
-                f"the action {quote(action.name)} is declared twice; the first is at {words.source.location(first)}"
-            )
-            raise words.source.error(message, tree, 1, "rename one of them")
+            raise declared_twice(words.source, "action", tree, definition.all(":action"))
         found[action.name] = action
     return found

@@ -6,7 +6,7 @@ import os
 
 from planner.annotations import Final
 from planner.collector import collector_paused
-from planner.model import DomainModel, Formula, Goal, Metric, Object, Problem
+from planner.model import TRUE, DomainModel, Formula, Goal, Metric, Object, Problem
 from planner.pddl import refused
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_objects
@@ -20,8 +20,8 @@ from planner.pddl.trees import Source, nearest, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Vocabulary
 
-_SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":metric")
-_WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant"})
+SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":metric")
+WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant"})
 """Sections that say nothing about which plans there are: hints to some planner, or what the domain says already."""
 
 
@@ -43,7 +43,18 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
-    definition = read_definition(Source(text, source), "problem", _SECTIONS, _WITHOUT_MEANING)
+    definition = read_definition(Source(text, source), "problem", SECTIONS, WITHOUT_MEANING)
+    if not definition.all(":goal"):
+        hint = "add '(:goal (and …))'"
+        raise definition.source.error("the problem has no goal", definition.tree, len(definition.tree), hint)
+    return classical_problem(definition, domain)[0]
+
+
+def classical_problem(definition: Definition, domain: DomainModel) -> tuple[Problem, Vocabulary]:
+    """Return the problem that the sections of `definition` state, and what conditions in it may name.
+
+    Sections of other kinds are left alone; without a goal, it is always true.
+    """
     _check_domain(definition, domain)
     types = Types(definition.source, domain.types)
     constants = {constant.name: constant for constant in domain.constants}
@@ -51,7 +62,8 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
     words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
     initial, values = read_initial(definition.all(":init"), words, domain.derived)
     goal = Goal(_goal(definition, words))
-    return Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, _metric(definition))
+    metric = _metric(definition)
+    return Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, metric), words
 
 
 def _check_domain(definition: Definition, domain: DomainModel) -> None:
@@ -87,8 +99,7 @@ def _objects(definition: Definition, types: Types, constants: dict[str, Object])
 def _goal(definition: Definition, words: Vocabulary) -> Formula:
     section = definition.one(":goal")
     if section is None:
-        hint = "add '(:goal (and …))'"
-        raise definition.source.error("the problem has no goal", definition.tree, len(definition.tree), hint)
+        return TRUE
     condition = subtree(definition.source, section, 1, "a condition")
     check_length(definition.source, section, 2, "the goal")
     return read_condition(condition, words, {})

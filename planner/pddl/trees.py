@@ -20,11 +20,15 @@ MAX_DEPTH: Final = 100
 
 SECTIONS: Final = frozenset(
     {":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived", ":domain"}
-    | {":objects", ":init", ":goal", ":metric", ":durative-action", ":constraints", ":axiom", ":task", ":method"}
+    | {":objects", ":init", ":goal", ":metric", ":durative-action", ":constraints", ":axiom"}
+    | {":task", ":method", ":htn"}
 )
 """Words that start a section at the second level, and so betray a parenthesis that was left open before them."""
 
-_ACTION_KEYS: Final = frozenset({":parameters", ":precondition", ":effect"})
+_KEYS: Final = frozenset(
+    {":parameters", ":precondition", ":effect", ":task"}
+    | {":subtasks", ":tasks", ":ordered-subtasks", ":ordered-tasks", ":ordering"}
+)
 """Words that stand at the third level, for the same purpose."""
 
 _WORD: Final = r"[()]|\?[^\s()?]*|[^\s()?]+"
@@ -99,7 +103,7 @@ class Source:
             if word == ")":
                 start = opened.pop()
                 first = first or (None if opened else (start, number))
-            elif word in _ACTION_KEYS and len(opened) > 2:
+            elif word in _KEYS and len(opened) > 2:
                 return self._unclosed(opened[-1], f"still open where {quote(word)} stands at", number)
             elif word == "(":
                 follower = words[number + 1] if number + 1 < len(words) else ""
