@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.annotations import Final
@@ -41,14 +41,14 @@ class Names:
         domain = problem.domain
         objects = [item.name for item in problem.all_objects]
         kinds: list[Iterable[str]] = [domain.types, domain.predicates, domain.functions, domain.actions, objects]
-        types, predicates, functions, actions, named_objects = _distinct(kinds, set(RESERVED))
-        bound = dict.fromkeys(variable.name[1:] for variable in _variables(domain, problem.goal.hard))
-        (variables,) = _distinct([bound], set())
+        types, predicates, functions, actions, named_objects = distinct(kinds, set(RESERVED))
+        bound = dict.fromkeys(variable.name[1:] for variable in variables_of(domain, [problem.goal.hard]))
+        (variables,) = distinct([bound], set())
         named = {f"?{name}": f"?{word}" for name, word in variables.items()}
         return cls(types, predicates, functions, actions, named_objects, named)
 
 
-def _distinct(kinds: list[Iterable[str]], taken: set[str]) -> list[dict[str, str]]:
+def distinct(kinds: Sequence[Iterable[str]], taken: set[str]) -> list[dict[str, str]]:
     """Return what the names of each kind become: those that can stay first, and none in `taken`."""
     tables: list[dict[str, str]] = [{} for _ in kinds]
     for names, table in zip(kinds, tables, strict=True):
@@ -81,9 +81,9 @@ def free_name(name: str, taken: set[str]) -> str:
     return found
 
 
-def _variables(domain: DomainModel, goal: Formula) -> Iterator[Variable]:
-    """Yield the variables that are declared anywhere, with repetitions."""
-    formulas = [goal]
+def variables_of(domain: DomainModel, others: Iterable[Formula]) -> Iterator[Variable]:
+    """Yield the variables that are declared anywhere in `domain` and in `others`, with repetitions."""
+    formulas = list(others)
     for predicate in domain.predicates.values():
         yield from predicate.parameters
     for function in domain.functions.values():

@@ -50,12 +50,15 @@ def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> P
     return classical_problem(definition, domain)[0]
 
 
-def classical_problem(definition: Definition, domain: DomainModel) -> tuple[Problem, Vocabulary]:
+def classical_problem(
+    definition: Definition, domain: DomainModel, *, same_name: bool = True
+) -> tuple[Problem, Vocabulary]:
     """Return the problem that the sections of `definition` state, and what conditions in it may name.
 
-    Sections of other kinds are left alone; without a goal, it is always true.
+    Sections of other kinds are left alone; without a goal, it is always true. The domain that the problem names has to
+    have the name of `domain` where `same_name`.
     """
-    _check_domain(definition, domain)
+    _check_domain(definition, domain, same_name=same_name)
     types = Types(definition.source, domain.types)
     constants = {constant.name: constant for constant in domain.constants}
     objects = _objects(definition, types, constants)
@@ -66,11 +69,11 @@ def classical_problem(definition: Definition, domain: DomainModel) -> tuple[Prob
     return Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, metric), words
 
 
-def _check_domain(definition: Definition, domain: DomainModel) -> None:
+def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:
     section = definition.one(":domain")
     match section:
         case [_, str(name)]:
-            if name == domain.name.lower():
+            if name == domain.name.lower() or not same_name:
                 return
             hint = "give the domain and the problem that belong together"
             message = f"this problem is for the domain {quote(name)}, not for {quote(domain.name)}"

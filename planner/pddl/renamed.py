@@ -31,14 +31,17 @@ from planner.pddl.names import Names, legal
 
 def renamed(problem: Problem, names: Names) -> Problem:
     """Return the plain ADL `problem` with every name replaced by what `names` says."""
-    return _Renaming(names).problem(problem)
+    return Renaming(names).problem(problem)
 
 
 @dataclass(frozen=True, slots=True)
-class _Renaming:
+class Renaming:
+    """Replaces the names in any part of plain ADL by what `names` says."""
+
     names: Names
 
     def problem(self, problem: Problem) -> Problem:
+        """Return `problem` under the new names, its own made legal."""
         values = {self.value(atom): value for atom, value in problem.values.items()}
         return replace(
             problem,
@@ -51,6 +54,7 @@ class _Renaming:
         )
 
     def domain(self, domain: DomainModel) -> DomainModel:
+        """Return `domain` under the new names, its own made legal."""
         predicates = [
             Predicate(self.names.predicates[name], self.variables(each.parameters))
             for name, each in domain.predicates.items()
@@ -71,6 +75,7 @@ class _Renaming:
         )
 
     def action(self, action: Action) -> Action:
+        """Return `action` under the new names."""
         return Action(
             self.names.actions[action.name],
             self.variables(action.parameters),
@@ -81,14 +86,17 @@ class _Renaming:
         )
 
     def effect(self, effect: When) -> When:
+        """Return `effect` under the new names."""
         condition, literals = self.formula(effect.requires), self.literals(effect.provides)
         return When(condition, literals, (), self.variables(effect.variables))
 
     def axiom(self, axiom: Axiom) -> Axiom:
+        """Return `axiom` under the new names."""
         head, variables = self.names.predicates[axiom.predicate], self.variables(axiom.parameters)
         return Axiom(head, variables, self.formula(axiom.condition))
 
     def formula(self, formula: Formula) -> Formula:
+        """Return `formula` under the new names."""
         match formula:
             case Atom():
                 return self.atom(formula)
@@ -100,22 +108,29 @@ class _Renaming:
                 return with_children(formula, tuple([self.formula(part) for part in children(formula)]))
 
     def literals(self, literals: Iterable[Literal]) -> tuple[Literal, ...]:
+        """Return `literals` under the new names."""
         return tuple([self.atom(each) if isinstance(each, Atom) else Not(self.formula(each.part)) for each in literals])
 
     def atom(self, atom: Atom) -> Atom:
+        """Return `atom` under the new names."""
         return Atom(self.names.predicates[atom.predicate], tuple(map(self.term, atom.args)))
 
     def value(self, atom: Atom) -> Atom:
+        """Return `atom` under the new names, where it is a term of a function."""
         return Atom(self.names.functions[atom.predicate], tuple(map(self.term, atom.args)))
 
     def term(self, term: Term) -> Term:
+        """Return `term` under the new names."""
         return self.names.variables[term] if term in self.names.variables else self.names.objects[term]
 
     def variables(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:
+        """Return `variables` under the new names."""
         return tuple([Variable(self.names.variables[each.name], self.types(each.types)) for each in variables])
 
     def objects(self, objects: Iterable[Object]) -> tuple[Object, ...]:
+        """Return `objects` under the new names."""
         return tuple([Object(self.names.objects[each.name], self.types(each.types)) for each in objects])
 
     def types(self, types: Iterable[str]) -> tuple[str, ...]:
+        """Return `types` under the new names; `object` has none."""
         return tuple([self.names.types.get(name, name) for name in types])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from planner.annotations import Final
 from planner.errors import UnsupportedError
-from planner.model import Action, DomainModel, Metric, Object, Problem, Variable
+from planner.model import Action, DomainModel, Formula, Metric, Object, Problem, Variable
 from planner.pddl.expressions import HINT, atom, block, conjoined, effects, features, number, typed, variables
 from planner.pddl.typed import UNTYPED
 
@@ -32,8 +32,17 @@ def write_domain(domain: DomainModel, *, costs: bool) -> str:
     Requirements are the fewest that say what is used. Raises `UnsupportedError` for what PDDL cannot say as it stands:
     `modifies`, `after`, `stale_with`, `creates`, costs that Python computes, names that are no PDDL words.
     """
+    lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(requirements(domain, costs=costs))})"]
+    return "\n".join([*lines, *declared(domain, costs=costs), *actions(domain, costs=costs), ")\n"])
+
+
+def declared(domain: DomainModel, *, costs: bool) -> list[str]:
+    """Return the lines for what `domain` declares before its actions: types, constants and so on to the axioms.
+
+    Raises what `write_domain` raises for the domain.
+    """
     _check_plain(domain)
-    lines = [f"(define (domain {domain.name})", f"  (:requirements {' '.join(_requirements(domain, costs=costs))})"]
+    lines = []
     if domain.types:
         lines.append(f"  (:types {typed((name, parents or UNTYPED) for name, parents in domain.types.items())})")
     if domain.constants:
@@ -45,8 +54,12 @@ def write_domain(domain: DomainModel, *, costs: bool) -> str:
     for axiom in domain.axioms:
         rule = f"{_head(axiom.predicate, axiom.parameters)}\n    {block(axiom.condition, '    ')}"
         lines.append(f"  (:derived {rule})")
-    lines.extend(_action(action, costs=costs) for action in domain.actions.values())
-    return "\n".join([*lines, ")\n"])
+    return lines
+
+
+def actions(domain: DomainModel, *, costs: bool) -> list[str]:
+    """Return the text of each action of `domain`."""
+    return [_action(action, costs=costs) for action in domain.actions.values()]
 
 
 def write_problem(problem: Problem, *, costs: bool = True) -> str:
@@ -54,19 +67,31 @@ def write_problem(problem: Problem, *, costs: bool = True) -> str:
 
     Raises `UnsupportedError` for soft goals, facts declared unknown, and names that are no PDDL words.
     """
+    goal = f"  (:goal {block(problem.goal.hard, '    ')})"
+    return "\n".join([*opening(problem), *initial(problem, costs=costs), goal, *metric(problem, costs=costs), ")\n"])
+
+
+def opening(problem: Problem) -> list[str]:
+    """Return the first lines for `problem`, to its objects; raises what `write_problem` raises for it."""
     _check_plain_problem(problem)
     lines = [f"(define (problem {problem.name})", f"  (:domain {problem.domain.name})"]
     if problem.objects:
         lines.append(f"  (:objects {_objects(problem.objects)})")
+    return lines
+
+
+def initial(problem: Problem, *, costs: bool) -> list[str]:
+    """Return the lines for the initial state of `problem`."""
     facts = list(map(atom, problem.initial))
     if costs:
         total = ["(= (total-cost) 0)"] if problem.metric is Metric.COST else []
         facts = [*total, *facts, *(f"(= {atom(term)} {number(value)})" for term, value in problem.values.items())]
-    lines.extend(_section("init", facts))
-    lines.append(f"  (:goal {block(problem.goal.hard, '    ')})")
-    if costs and problem.metric is Metric.COST:
-        lines.append("  (:metric minimize (total-cost))")
-    return "\n".join([*lines, ")\n"])
+    return _section("init", facts)
+
+
+def metric(problem: Problem, *, costs: bool) -> list[str]:
+    """Return the line for the metric of `problem`, where there is one."""
+    return ["  (:metric minimize (total-cost))"] if costs and problem.metric is Metric.COST else []
 
 
 def _section(name: str, items: list[str]) -> list[str]:
@@ -96,16 +121,16 @@ def _action(action: Action, *, costs: bool) -> str:
     )
 
 
-def _requirements(domain: DomainModel, *, costs: bool) -> list[str]:
-    """Return the requirements of `domain`, the fewest that do."""
-    actions = domain.actions.values()
-    conditions = [action.requires for action in actions]
-    conditions += [effect.requires for action in actions for effect in action.when]
+def requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: bool) -> list[str]:
+    """Return the requirements of `domain`, with `others` among its conditions, the fewest that do."""
+    schemas = domain.actions.values()
+    conditions = [*others, *(action.requires for action in schemas)]
+    conditions += [effect.requires for action in schemas for effect in action.when]
     conditions += [axiom.condition for axiom in domain.axioms]
     found = {":strips", *(feature for formula in conditions for feature in features(formula))}
     if domain.types:
         found.add(":typing")
-    if any(action.when for action in actions):
+    if any(action.when for action in schemas):
         found.add(":conditional-effects")
     if domain.axioms:
         found.add(":derived-predicates")

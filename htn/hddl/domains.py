@@ -1,0 +1,74 @@
+"""Domain files: what PDDL has, tasks and methods."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from htn.hddl.methods import read_method
+from htn.hddl.tasks import Heads, read_task
+from htn.model import HtnDomain, Method, Task
+from planner.annotations import Final
+from planner.collector import collector_paused
+from planner.model import Action
+from planner.pddl.definitions import Definition, read_definition
+from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain
+from planner.pddl.parts import declared_twice
+from planner.pddl.text import read_text
+from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.vocabulary import Vocabulary
+
+_SECTIONS: Final = (*SECTIONS, ":task", ":method")
+
+
+def read_domain(path: str | os.PathLike[str]) -> HtnDomain:
+    """Return the domain in the file at `path`; raises what `parse_domain` raises."""
+    return parse_domain(read_text(path), os.fspath(path))
+
+
+@collector_paused()
+def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
+    """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
+
+    Tasks may be used before they are declared. What PDDL has is read as `planner.pddl.parse_domain` reads it.
+
+    Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
+    """
+    definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
+    classical, words = classical_domain(definition)
+    tasks = _tasks(definition, words, classical.derived)
+    for tree in definition.all(":task"):
+        if tree[1] in classical.actions:
+            raise _named_as_action(definition, tree)
+    return HtnDomain(classical, tasks, _methods(definition, words, tasks, classical.actions))
+
+
+def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:
+    found: dict[str, Task] = {}
+    for tree in definition.all(":task"):
+        task = read_task(tree, words, derived)
+        if task.name in found:
+            raise declared_twice(definition.source, "task", tree, definition.all(":task"))
+        found[task.name] = task
+    return found
+
+
+def _named_as_action(definition: Definition, tree: Tree) -> Exception:
+    action = next(each for each in definition.all(":action") if each[1] == tree[1])
+    message = f"the task {quote(tree[1])} has the name of the action at {definition.source.location(action)}"
+    return definition.source.error(message, tree, 1, "rename one of them")
+
+
+def _methods(
+    definition: Definition, words: Vocabulary, tasks: Mapping[str, Task], actions: Mapping[str, Action]
+) -> dict[str, Method]:
+    compound = {name: task.parameters for name, task in tasks.items()}
+    heads = Heads(words, {**compound, **{name: action.parameters for name, action in actions.items()}})
+    goals = Heads(words, compound, "task", "declare it with '(:task …)'", actions)
+    found: dict[str, Method] = {}
+    for tree in definition.all(":method"):
+        method = read_method(tree, words, goals, heads)
+        if method.name in found:
+            raise declared_twice(definition.source, "method", tree, definition.all(":method"))
+        found[method.name] = method
+    return found

@@ -1,0 +1,102 @@
+"""What subtasks may name, tasks and actions, and whether their arguments fit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from htn.model import Task
+from planner.annotations import Final
+from planner.model import Atom, TypeHierarchy, Variable
+from planner.pddl.conditions import read_condition
+from planner.pddl.effects import read_effects
+from planner.pddl.parts import read_name, read_parts
+from planner.pddl.trees import Tree, counted, nearest, quote
+from planner.pddl.vocabulary import Vocabulary
+from planner.records import dataclass, field
+
+_KEYS: Final = {":parameters": "variables", ":precondition": "a condition", ":effect": "an effect"}
+
+Bound = Mapping[str, Variable]
+"""The variables in scope, by name."""
+
+
+def read_task(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Task:
+    """Return the compound task that the section `tree` declares.
+
+    The precondition and the effect that some files give for a task are looked at for mistakes and left out: they sum up
+    what its methods do, for planners that choose between methods by them (Bercher et al. 2016).
+    """
+    name = read_name(words.source, tree, "a task")
+    parts = read_parts(words.source, tree, 2, _KEYS, f"the task {quote(name)}")
+    parameters = words.types.variables(parts.get(":parameters", []))
+    scope = {variable.name: variable.name for variable in parameters}
+    read_condition(parts.get(":precondition", []), words, scope)
+    read_effects(parts.get(":effect", []), words, scope, derived)
+    return Task(name, parameters)
+
+
+@dataclass(slots=True)
+class Heads:
+    """The tasks, and perhaps actions, that may stand in one place: their parameters by name.
+
+    `what` says for messages what may stand there, and `hint` how there may be more; `actions` may not stand there.
+    """
+
+    words: Vocabulary
+    parameters: Mapping[str, tuple[Variable, ...]]
+    what: str = "task or action"
+    hint: str = "declare it with '(:task …)' or '(:action …)'"
+    actions: Collection[str] = ()
+    _overlaps: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(default_factory=dict)
+
+    def atom(self, tree: Tree, bound: Bound) -> Atom:
+        """Return the task or action with its arguments that `tree` is.
+
+        Raises `PddlError` where it is not declared, for another number of arguments, and for arguments that are not
+        known or never of the type that they have to be. One that only may be of another type is no mistake.
+        """
+        source, name = self.words.source, tree[0]
+        parameters = self.parameters.get(name)
+        if parameters is None:
+            if name in self.actions:
+                raise source.error(f"{quote(name)} is an action, expected a task", tree, 0, "only tasks have methods")
+            hint = nearest(name, self.parameters) or self.hint
+            raise source.error(f"the {self.what} {quote(name)} is not declared", tree, 0, hint)
+        if len(parameters) != len(tree) - 1:
+            message = f"{quote(name)} has {counted(len(tree) - 1, 'argument')} here, expected {len(parameters)}"
+            usage = " ".join([name, *map(str, parameters)])
+            raise source.error(message, tree, None, f"it is declared as ({usage})")
+        terms = self.words.terms(tree, {variable: variable for variable in bound})
+        for index, (term, parameter) in enumerate(zip(terms, parameters, strict=True), start=1):
+            self._check_type(tree, index, bound.get(term), parameter.types)
+        return Atom(name, terms)
+
+    def _check_type(self, tree: Tree, index: int, variable: Variable | None, wanted: tuple[str, ...]) -> None:
+        term = tree[index]
+        if variable is None and term in self.words.extent(wanted):
+            return
+        if variable is not None and self._overlap(variable.types, wanted):
+            return
+        types = self.words.objects[term].types if variable is None else variable.types
+        found, expected = " or ".join(types), " or ".join(wanted)
+        place = f"argument {index} of {quote(tree[0])}"
+        message = f"{quote(term)} is of type '{found}', but {place} has to be of type '{expected}'"
+        hint = "use another object, or correct its type" if variable is None else "no object is of both types"
+        raise self.words.source.error(message, tree, index, hint)
+
+    def _overlap(self, found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Return whether an object may be of a type of `found` and of one of `wanted`."""
+        if found == wanted:
+            return True
+        key = (found, wanted)
+        if key not in self._overlaps:
+            words = self.words
+            shared = below(words.types.declared, found) & below(words.types.declared, wanted)
+            self._overlaps[key] = bool(shared) or not words.extent(found).isdisjoint(words.extent(wanted))
+        return self._overlaps[key]
+
+
+def below(types: Mapping[str, tuple[str, ...]], wanted: Iterable[str]) -> set[str]:
+    """Return the types of `wanted`, and all that are below one of them."""
+    hierarchy, wanted = TypeHierarchy(types), set(wanted)
+    return wanted.union(name for name in types if not wanted.isdisjoint(hierarchy.ancestors(name)))
