@@ -1,0 +1,183 @@
+"""The decomposition of a plan as a tree: what it must be before any state is looked at.
+
+Each compound task becomes a `Frame`: its method, and what the method's parameters stand for as far as the plan says so.
+The initial network is the method of a task of its own, so that it is checked like all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from htn.model import HtnProblem, Method
+from htn.plan import Decomposition, Node
+from planner.annotations import Final
+from planner.errors import did_you_mean
+from planner.model import Atom, Variable, is_variable
+from planner.plan import Step
+from planner.records import dataclass
+from planner.validate.conditions import Binding, Universe
+
+INITIAL: Final = "the initial network"
+
+
+class FlawError(Exception):
+    """What is wrong with a decomposition, in words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A compound task, at `place` in the tree, done by `method`; `binding` has what is known of its parameters.
+
+    Only parameters that occur in neither task nor subtasks may be missing in `binding`, and all of them are.
+    """
+
+    place: int
+    task: Atom
+    method: Method
+    binding: Binding
+    children: tuple[int, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether objects for some parameters are still to be found."""
+        return len(self.binding) < len(self.method.parameters)
+
+    def __str__(self) -> str:
+        if self.method.name == INITIAL:
+            return INITIAL
+        return f"method {self.method.name} of {self.task} (node {self.place})"
+
+
+def frames_of(problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition, universe: Universe) -> list[Frame]:
+    """Return the compound tasks of `tree`, the initial network first, each before those below it.
+
+    Raises `FlawError` where the tree is none of `problem`, or its leaves are not exactly `steps`.
+    """
+    reader = _Reader(problem, steps, tree, universe)
+    for place, node in enumerate(tree.nodes):
+        reader.check_node(place, node)
+    network = Method(INITIAL, Atom(INITIAL), problem.parameters, network=problem.network)
+    top = Node(network.task, None, INITIAL, tree.binding, tree.roots)
+    frames = [reader.frame(len(tree.nodes), top, network)]
+    for frame in frames:
+        frames.extend(reader.below(frame))
+    reader.check_complete()
+    return frames
+
+
+class _Reader:
+    def __init__(self, problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition, universe: Universe) -> None:
+        self._domain = problem.domain
+        self._steps = steps
+        self._nodes = tree.nodes
+        self._universe = universe
+        self._above: dict[int, str] = {}
+        self._leaf_of: dict[int, int] = {}
+
+    def check_node(self, place: int, node: Node) -> None:
+        """Refuse what is neither a step of the plan nor a task with a method for it."""
+        if node.step is None:
+            self._check_task(place, node)
+        else:
+            self._check_leaf(place, node, node.step)
+
+    def below(self, frame: Frame) -> Iterator[Frame]:
+        """Yield the frames of the compound tasks that `frame` was decomposed into."""
+        for place in frame.children:
+            node = self._nodes[place]
+            if node.step is None:
+                yield self.frame(place, node, self._domain.methods[node.method])
+
+    def frame(self, place: int, node: Node, method: Method) -> Frame:
+        """Return `node`, which was done by `method`, as a frame."""
+        frame = Frame(place, node.task, method, self._stated(place, node, method), node.children)
+        self._take_children(frame)
+        _unify(method.task, node.task, frame.binding, f"{frame}: it is a method for")
+        subtasks = method.network.subtasks
+        for number, (subtask, child) in enumerate(zip(subtasks, node.children, strict=True), start=1):
+            _unify(subtask.task, self._nodes[child].task, frame.binding, f"{frame}: its subtask {number} is")
+        for parameter in method.parameters:
+            if parameter.name in frame.binding:
+                self._check_object(frame.binding[parameter.name], parameter, str(frame))
+        return frame
+
+    def check_complete(self) -> None:
+        """Refuse nodes that are below no root, and steps that come of no task."""
+        for place, node in enumerate(self._nodes):
+            if place not in self._above:
+                raise FlawError(f"{node.task} (node {place}) belongs to no task")
+        for number, step in enumerate(self._steps):
+            if number not in self._leaf_of:
+                raise FlawError(f"step {number + 1} {step} comes of no task")
+
+    def _take_children(self, frame: Frame) -> None:
+        wanted = len(frame.method.network.subtasks)
+        if len(frame.children) != wanted:
+            raise FlawError(f"{frame}: it has {wanted} subtasks, but {len(frame.children)} here")
+        for child in frame.children:
+            if not 0 <= child < len(self._nodes):
+                raise FlawError(f"{frame}: there is no node {child}")
+            if child in self._above:
+                both = f"of {self._above[child]} and of {frame}"
+                raise FlawError(f"{self._nodes[child].task} (node {child}) is a subtask twice: {both}")
+            self._above[child] = str(frame)
+
+    def _check_task(self, place: int, node: Node) -> None:
+        """Refuse a compound task, or a method for it, that the domain does not have."""
+        task, name = self._domain.tasks.get(node.task.predicate), f"{node.task} (node {place})"
+        if task is None:
+            if node.task.predicate in self._domain.classical.actions:
+                raise FlawError(f"{name} is an action, but no step of the plan")
+            raise FlawError(f"{name}: no task is called '{node.task.predicate}'" + self._near(node.task.predicate))
+        if len(node.task.args) != len(task.parameters):
+            raise FlawError(f"{name}: the task takes {len(task.parameters)} arguments, not {len(node.task.args)}")
+        for parameter, argument in zip(task.parameters, node.task.args, strict=True):
+            self._check_object(argument, parameter, name)
+        method = self._domain.methods.get(node.method)
+        if method is None:
+            hint = did_you_mean(node.method, [each.name for each in self._domain.methods_for(task.name)])
+            raise FlawError(f"{name}: no method is called '{node.method}'" + (f"; {hint}" if hint else ""))
+        if method.task.predicate != task.name:
+            raise FlawError(f"{name}: method {method.name} is one for {method.task.predicate}")
+
+    def _near(self, name: str) -> str:
+        hint = did_you_mean(name, [*self._domain.tasks, *self._domain.classical.actions])
+        return f"; {hint}" if hint else ""
+
+    def _check_leaf(self, place: int, node: Node, number: int) -> None:
+        name = f"{node.task} (node {place})"
+        if node.method or node.children or node.binding:
+            raise FlawError(f"{name} is step {number + 1}, and yet decomposed")
+        if not 0 <= number < len(self._steps):
+            raise FlawError(f"{name} is step {number + 1} of a plan of {len(self._steps)} steps")
+        step = self._steps[number]
+        if Atom(step.action, step.arguments) != node.task:
+            raise FlawError(f"{name} is step {number + 1}, which is {step}")
+        if number in self._leaf_of:
+            raise FlawError(f"step {number + 1} {step} is both node {self._leaf_of[number]} and node {place}")
+        self._leaf_of[number] = place
+
+    def _stated(self, place: int, node: Node, method: Method) -> Binding:
+        """Return the binding that `node` has: all parameters or none."""
+        names = [parameter.name for parameter in method.parameters]
+        if node.binding and len(node.binding) != len(names):
+            name = INITIAL if method.name == INITIAL else f"method {method.name} of {node.task} (node {place})"
+            raise FlawError(f"{name}: it has {len(names)} parameters, but a binding of {len(node.binding)}")
+        return dict(zip(names, node.binding, strict=False))
+
+    def _check_object(self, name: str, parameter: Variable, where: str) -> None:
+        if name not in self._universe:
+            hint = did_you_mean(name, self._universe)
+            raise FlawError(f"{where}: no object is called '{name}'" + (f"; {hint}" if hint else ""))
+        if name not in self._universe.of_types(parameter.types):
+            wanted, found = " or ".join(parameter.types), " or ".join(self._universe.types_of(name))
+            raise FlawError(f"{where}: '{name}' is of type {found}, but {parameter.name} wants {wanted}")
+
+
+def _unify(pattern: Atom, task: Atom, binding: Binding, start: str) -> None:
+    """Extend `binding` so that `pattern` becomes `task`; the complaint that this is impossible begins with `start`."""
+    fits = pattern.predicate == task.predicate and len(pattern.args) == len(task.args)
+    for term, value in zip(pattern.args, task.args, strict=False):
+        fits = fits and (binding.setdefault(term, value) if is_variable(term) else term) == value
+    if not fits:
+        raise FlawError(f"{start} {pattern.substitute(binding)}, not {task}")
