@@ -45,7 +45,7 @@ class Frame:
     def __str__(self) -> str:
         if self.method.name == INITIAL:
             return INITIAL
-        return f"method {self.method.name} of {self.task} (node {self.place})"
+        return f"method {self.method.name} of {_Name(self.task, self.place)}"
 
 
 def frames_of(problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition, universe: Universe) -> list[Frame]:
@@ -65,13 +65,24 @@ def frames_of(problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition,
     return frames
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Name:
+    """What a node is called in messages."""
+
+    task: Atom
+    place: int
+
+    def __str__(self) -> str:
+        return f"{self.task} (node {self.place})"
+
+
 class _Reader:
     def __init__(self, problem: HtnProblem, steps: tuple[Step, ...], tree: Decomposition, universe: Universe) -> None:
         self._domain = problem.domain
         self._steps = steps
         self._nodes = tree.nodes
         self._universe = universe
-        self._above: dict[int, str] = {}
+        self._above: dict[int, Frame] = {}
         self._leaf_of: dict[int, int] = {}
 
     def check_node(self, place: int, node: Node) -> None:
@@ -92,20 +103,23 @@ class _Reader:
         """Return `node`, which was done by `method`, as a frame."""
         frame = Frame(place, node.task, method, self._stated(place, node, method), node.children)
         self._take_children(frame)
-        _unify(method.task, node.task, frame.binding, f"{frame}: it is a method for")
-        subtasks = method.network.subtasks
-        for number, (subtask, child) in enumerate(zip(subtasks, node.children, strict=True), start=1):
-            _unify(subtask.task, self._nodes[child].task, frame.binding, f"{frame}: its subtask {number} is")
+        if not _unify(method.task, node.task, frame.binding):
+            raise FlawError(f"{frame}: it is a method for {method.task.substitute(frame.binding)}, not {node.task}")
+        for number, (subtask, child) in enumerate(zip(method.network.subtasks, node.children, strict=True), start=1):
+            task = self._nodes[child].task
+            if not _unify(subtask.task, task, frame.binding):
+                wanted = subtask.task.substitute(frame.binding)
+                raise FlawError(f"{frame}: its subtask {number} is {wanted}, not {task}")
         for parameter in method.parameters:
             if parameter.name in frame.binding:
-                self._check_object(frame.binding[parameter.name], parameter, str(frame))
+                self._check_object(frame.binding[parameter.name], parameter, frame)
         return frame
 
     def check_complete(self) -> None:
         """Refuse nodes that are below no root, and steps that come of no task."""
         for place, node in enumerate(self._nodes):
             if place not in self._above:
-                raise FlawError(f"{node.task} (node {place}) belongs to no task")
+                raise FlawError(f"{_Name(node.task, place)} belongs to no task")
         for number, step in enumerate(self._steps):
             if number not in self._leaf_of:
                 raise FlawError(f"step {number + 1} {step} comes of no task")
@@ -120,11 +134,11 @@ class _Reader:
             if child in self._above:
                 both = f"of {self._above[child]} and of {frame}"
                 raise FlawError(f"{self._nodes[child].task} (node {child}) is a subtask twice: {both}")
-            self._above[child] = str(frame)
+            self._above[child] = frame
 
     def _check_task(self, place: int, node: Node) -> None:
         """Refuse a compound task, or a method for it, that the domain does not have."""
-        task, name = self._domain.tasks.get(node.task.predicate), f"{node.task} (node {place})"
+        task, name = self._domain.tasks.get(node.task.predicate), _Name(node.task, place)
         if task is None:
             if node.task.predicate in self._domain.classical.actions:
                 raise FlawError(f"{name} is an action, but no step of the plan")
@@ -145,7 +159,7 @@ class _Reader:
         return f"; {hint}" if hint else ""
 
     def _check_leaf(self, place: int, node: Node, number: int) -> None:
-        name = f"{node.task} (node {place})"
+        name = _Name(node.task, place)
         if node.method or node.children or node.binding:
             raise FlawError(f"{name} is step {number + 1}, and yet decomposed")
         if not 0 <= number < len(self._steps):
@@ -161,11 +175,11 @@ class _Reader:
         """Return the binding that `node` has: all parameters or none."""
         names = [parameter.name for parameter in method.parameters]
         if node.binding and len(node.binding) != len(names):
-            name = INITIAL if method.name == INITIAL else f"method {method.name} of {node.task} (node {place})"
+            name = INITIAL if method.name == INITIAL else f"method {method.name} of {_Name(node.task, place)}"
             raise FlawError(f"{name}: it has {len(names)} parameters, but a binding of {len(node.binding)}")
         return dict(zip(names, node.binding, strict=False))
 
-    def _check_object(self, name: str, parameter: Variable, where: str) -> None:
+    def _check_object(self, name: str, parameter: Variable, where: object) -> None:
         if name not in self._universe:
             hint = did_you_mean(name, self._universe)
             raise FlawError(f"{where}: no object is called '{name}'" + (f"; {hint}" if hint else ""))
@@ -174,10 +188,11 @@ class _Reader:
             raise FlawError(f"{where}: '{name}' is of type {found}, but {parameter.name} wants {wanted}")
 
 
-def _unify(pattern: Atom, task: Atom, binding: Binding, start: str) -> None:
-    """Extend `binding` so that `pattern` becomes `task`; the complaint that this is impossible begins with `start`."""
-    fits = pattern.predicate == task.predicate and len(pattern.args) == len(task.args)
-    for term, value in zip(pattern.args, task.args, strict=False):
-        fits = fits and (binding.setdefault(term, value) if is_variable(term) else term) == value
-    if not fits:
-        raise FlawError(f"{start} {pattern.substitute(binding)}, not {task}")
+def _unify(pattern: Atom, task: Atom, binding: Binding) -> bool:
+    """Extend `binding` so that `pattern` becomes `task`; return whether that is possible."""
+    if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
+        return False
+    for term, value in zip(pattern.args, task.args, strict=True):
+        if (binding.setdefault(term, value) if is_variable(term) else term) != value:
+            return False
+    return True
