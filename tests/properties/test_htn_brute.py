@@ -1,0 +1,61 @@
+"""The slow twins of hierarchical planning agree, and random problems are what they promise to be."""
+
+import pytest
+from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
+
+from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from planner.model import TypeHierarchy
+from planner.validate import validate
+
+KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_both_ways_of_enumerating_agree_on_sequences(features):
+    compared = 0
+    for seed in range(60):
+        problem = random_htn(seed, features)
+        if not problem.is_ordered:
+            continue
+        fixed = Sequences(World(problem), 20_000).cheapest()
+        try:
+            visited = Progression(World(problem), 1_000).cheapest()
+        except TooManyNetworks:
+            continue
+        assert (fixed and fixed[0]) == (visited and visited[0]), seed
+        compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_cheapest_plans_are_plans(features):
+    solved = 0
+    for seed in range(60):
+        problem = random_htn(seed, features)
+        try:
+            steps = cheapest_steps(problem, 2_000)
+        except TooManyNetworks:
+            continue
+        if steps is not None:
+            assert validate(problem.classical, steps).valid, seed
+            assert accepts(problem, steps), seed
+            assert sum(step.cost for step in steps) == cheapest(problem), seed
+            solved += bool(steps)
+    assert solved > 20
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_random_problems_are_well_typed(features):
+    for seed in range(60):
+        problem = random_htn(seed, features)
+        known = {**problem.domain.tasks, **problem.domain.classical.actions}
+        is_a = TypeHierarchy(problem.domain.classical.types).is_a
+        objects = {each.name: each.types for each in problem.classical.all_objects}
+        networks = [(problem.parameters, problem.network)]
+        networks += [(each.parameters, each.network) for each in problem.domain.methods.values()]
+        for parameters, network in networks:
+            types = {**objects, **{each.name: each.types for each in parameters}}
+            for each in network.subtasks:
+                wanted = known[each.task.predicate].parameters
+                pairs = zip(each.task.args, wanted, strict=True)
+                assert all(is_a(types[arg], parameter.types) for arg, parameter in pairs), seed
