@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from planner.annotations import Final
-from planner.errors import InputError, Location, PlanError
-from planner.model import Number, Problem
+from planner.errors import Location, PlanError
+from planner.model import Problem
 from planner.pddl.expressions import number
 from planner.pddl.names import Names
-from planner.pddl.trees import counted, nearest, quote
+from planner.pddl.steps import StepReader
+from planner.pddl.trees import quote
 from planner.plan import Plan, Step
-from planner.records import dataclass, field
+from planner.records import dataclass
 
 _COMMENT: Final = re.compile(r";.*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -61,20 +62,13 @@ class _Words:
         return self.names
 
 
-@dataclass(slots=True)
 class _Reader:
     """Reads lines; knows the names of the problem in any case, and as `export` writes them."""
 
-    problem: Problem
-    source: str
-    _actions: _Lookup = field(init=False)
-    _objects: _Lookup = field(init=False)
-    _costs: dict[str, Callable[[tuple[str, ...]], Number]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        names = Names.of(self.problem)
-        self._actions = _Lookup(names.actions, "action")
-        self._objects = _Lookup(names.objects, "object")
+    def __init__(self, problem: Problem, source: str) -> None:
+        names = Names.of(problem)
+        self._source = source
+        self._read = StepReader(problem, names.actions, names.objects).read
 
     def steps(self, line: str, count: int) -> Iterator[Step]:
         """Yield the steps on `line`, which is number `count`."""
@@ -100,59 +94,12 @@ class _Reader:
             if "(" not in line[position:]
             else "close the parenthesis on the same line"
         )
-        place = Location(self.source, count, column)
+        place = Location(self._source, count, column)
         return PlanError(f"found {found}, expected a step such as '(move a b)'", place, hint)
 
     def _step(self, text: str, count: int, column: int) -> Step:
-        place = Location(self.source, count, column)
-        words = [(word[0], Location(self.source, count, column + word.start())) for word in _WORD.finditer(text)]
+        place = Location(self._source, count, column)
+        words = [(word[0], Location(self._source, count, column + word.start())) for word in _WORD.finditer(text)]
         if not words:
             raise PlanError("found an empty step, expected an action with its arguments", place, "name the action")
-        place = words[0][1]
-        name = self._actions.find(words[0][0], place)
-        action = self.problem.domain.actions[name]
-        if len(words) - 1 != len(action.parameters):
-            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {len(action.parameters)}"
-            raise PlanError(message, place, f"it is declared as {action.signature}")
-        arguments = tuple([self._objects.find(*word) for word in words[1:]])
-        return Step(name, arguments, self._cost(name, arguments, place))
-
-    def _cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
-        if name not in self._costs:
-            from planner.grounding.costs import cost_picker  # noqa: PLC0415 - grounding is loaded only where needed
-
-            self._costs[name] = cost_picker(self.problem.domain.actions[name], self.problem)
-        try:
-            return self._costs[name](arguments)
-        except InputError as error:
-            raise PlanError(error.message, place, error.hint) from None
-
-
-class _Lookup:
-    """Finds names by what a plan calls them: exactly, else in any case, else as `export` writes them."""
-
-    def __init__(self, written: Mapping[str, str], kind: str) -> None:
-        self._kind = kind
-        self._exact = written
-        self._folded: dict[str, list[str]] = {}
-        for name in written:
-            self._folded.setdefault(name.lower(), []).append(name)
-        for name, word in written.items():
-            self._folded.setdefault(word, [name])
-
-    def find(self, word: str, place: Location) -> str:
-        """Return the name that `word` means; raise where there is none, or more than one."""
-        if word in self._exact:
-            return word
-        found = self._folded.get(word.lower(), [])
-        if len(found) == 1:
-            return found[0]
-        if found:
-            choices = _either(found)
-            raise PlanError(f"the {self._kind} {quote(word)} may be {choices}", place, "write it as it is declared")
-        hint = nearest(word, self._exact) or "check that the plan belongs to this problem"
-        raise PlanError(f"the problem has no {self._kind} {quote(word)}", place, hint)
-
-
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(map(quote, names))
+        return self._read(words)
