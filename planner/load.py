@@ -9,6 +9,7 @@ from pathlib import Path
 
 from planner.annotations import Final
 from planner.errors import InputError, Location, did_you_mean
+from planner.kinds import AnyDomain, AnyProblem
 from planner.loading.files import (
     DOCUMENTS,
     KNOWN,
@@ -17,11 +18,10 @@ from planner.loading.files import (
     PddlSource,
     check_domain,
     folder_files,
-    hddl,
     read_problem_file,
 )
+from planner.loading.others import OtherSource, languages
 from planner.loading.source import LazyProblems, Source
-from planner.model import DomainModel, Problem
 
 __all__ = ["LazyProblems", "load", "load_domain", "open_source"]
 
@@ -29,18 +29,19 @@ _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
 
 
-def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> Problem:
+def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None = None) -> AnyProblem:
     """Return a problem, ready to be solved.
 
-    `domain` is a .py (or `file.py:name`), .yaml, .json or .pddl file, a folder, or the name of a shipped domain.
-    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken.
-    Raises `InputError` for mistakes in what was given, `UnsupportedError` for HDDL.
+    `domain` is a .py (or `file.py:name`), .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain.
+    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken. From
+    HDDL comes a hierarchical problem, an `HtnProblem`.
+    Raises `InputError` for mistakes in what was given.
     """
     source = open_source(_path(domain))
     if problem is None:
         return _first(source)
     wanted = _path(problem)
-    if _PYTHON.match(wanted) or Path(wanted).suffix.lower() in KNOWN:
+    if _PYTHON.match(wanted) or _is_known(Path(wanted).suffix.lower()):
         return _from_file(wanted, source)
     own = source.problems()
     if wanted in own:
@@ -50,7 +51,7 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
     raise _unknown_problem(wanted, source, own)
 
 
-def load_domain(domain: str | os.PathLike[str]) -> DomainModel:
+def load_domain(domain: str | os.PathLike[str]) -> AnyDomain:
     """Return the domain that a file, a folder or the name of a shipped domain gives; see `load`."""
     return open_source(_path(domain)).domain()
 
@@ -76,9 +77,13 @@ def open_source(text: str) -> Source:
         return DocumentSource(path)
     if suffix == ".pddl":
         return PddlSource(path)
-    if suffix == ".hddl":
-        raise hddl(path)
-    return _named(text, path)
+    language = languages().get(suffix) if suffix else None
+    return OtherSource(path, language) if language else _named(text, path)
+
+
+def _is_known(suffix: str) -> bool:
+    """Return whether files with this ending are read: looking for other languages takes time, so that comes last."""
+    return suffix in KNOWN or (suffix != "" and suffix in languages())
 
 
 def _named(text: str, path: Path) -> Source:
@@ -92,7 +97,7 @@ def _named(text: str, path: Path) -> Source:
         return _folder(path)
     listed = f"the shipped domains are {', '.join(names)}" if names else "no domain is shipped with this installation"
     if path.exists():
-        kinds = ", ".join(sorted(KNOWN))
+        kinds = ", ".join(sorted(KNOWN.union(languages())))
         raise InputError(
             f"the ending of a file's name tells its kind, and {path.suffix or 'none'} is no known one",
             Location(text),
@@ -113,11 +118,11 @@ def _folder(folder: Path) -> Source:
             return source
     if domain is not None:
         return FolderSource(folder, open_source(str(domain)), files)
-    hint = "it needs a file domain.yaml, domain.json, domain.pddl or domain.py"
+    hint = "it needs a file domain.yaml, domain.json, domain.pddl, domain.hddl or domain.py"
     raise InputError("the folder has no domain", Location(str(folder)), hint)
 
 
-def _from_file(text: str, source: Source) -> Problem:
+def _from_file(text: str, source: Source) -> AnyProblem:
     if not _PYTHON.match(text):
         return read_problem_file(Path(text), source)
     problem = _first(open_source(text))
@@ -125,7 +130,7 @@ def _from_file(text: str, source: Source) -> Problem:
     return problem
 
 
-def _first(source: Source) -> Problem:
+def _first(source: Source) -> AnyProblem:
     problems = source.problems()
     for name in problems:
         return problems[name]
@@ -133,7 +138,7 @@ def _first(source: Source) -> Problem:
     raise InputError("there is a domain, but no problem", Location(source.name), "give a problem after the domain")
 
 
-def _unknown_problem(wanted: str, source: Source, own: Mapping[str, Problem]) -> InputError:
+def _unknown_problem(wanted: str, source: Source, own: Mapping[str, AnyProblem]) -> InputError:
     names = list(own)
     listed = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
     near = did_you_mean(wanted, names)

@@ -32,14 +32,20 @@ def run(
     """Print findings."""
     from planner.check import Level, check_domain, check_problem  # noqa: PLC0415 - each command loads what it runs
     from planner.cli.input import domain_or_problem, named  # noqa: PLC0415 - as above
-    from planner.model import Problem  # noqa: PLC0415 - as above
+    from planner.kinds import not_classical  # noqa: PLC0415 - as above
+    from planner.model import DomainModel, Problem  # noqa: PLC0415 - as above
 
     memory = limit_memory(memory_limit)
     with interruptible(left(time_limit, started)):
         loaded = domain_or_problem(domain, problem)
         budget = Budget(left(time_limit, started), memory)
         with named(domain, problem):
-            findings = check_problem(loaded, budget) if isinstance(loaded, Problem) else check_domain(loaded)
+            if isinstance(loaded, Problem):
+                findings = check_problem(loaded, budget)
+            elif isinstance(loaded, DomainModel):
+                findings = check_domain(loaded)
+            else:
+                raise not_classical(loaded, "checking")
     if findings:
         give("\n".join(map(str, findings)))
     if not quiet:

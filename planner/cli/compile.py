@@ -10,6 +10,7 @@ from planner.cli.exits import Exit
 from planner.cli.output import give, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError, UnsupportedError
+from planner.kinds import not_classical
 from planner.model import DomainModel, Metric, Problem
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def run(_started: float, *, domain: str, problem: str | None, to: str, level: Le
     if level is not None and to != "pddl":
         raise InputError("--level belongs to --to pddl")
     source = domain_or_problem(domain, problem)
+    if not isinstance(source, Source):
+        raise not_classical(source, "compiling")
     if out is None:
         give(as_one_text(source, to, level))
         return Exit.OK

@@ -39,6 +39,7 @@ def run(_started: float) -> Exit:
     from planner.solve import solve  # noqa: PLC0415 - as above
 
     problem = load(DOMAIN)
+    assert isinstance(problem, Problem)  # noqa: S101 - it is ours
     show_declarations(problem)
     heading("2. Solved")
     result = solve(problem, time_limit=SECONDS)

@@ -13,6 +13,7 @@ from planner.cli.limits import finite, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
+from planner.kinds import not_classical
 from planner.model import Problem
 from planner.plan import Plan, Result, Status
 
@@ -49,6 +50,8 @@ def run(
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
+        if not isinstance(loaded, Problem):
+            raise not_classical(loaded, "explaining")
         if plan is not None:
             return explain_given(loaded, plan)
         with named(domain, problem), watchman.searching() as budget.cancel:

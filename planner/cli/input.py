@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from planner.errors import InputError, Location
+from planner.kinds import AnyDomain, AnyProblem
 from planner.load import load, open_source
-from planner.model import DomainModel, Problem
 
 
-def domain_or_problem(domain: str, problem: str | None) -> Problem | DomainModel:
+def domain_or_problem(domain: str, problem: str | None) -> AnyProblem | AnyDomain:
     """Return the problem that the arguments name, the first of the domain's own, or else the domain alone."""
     if problem is not None:
         return load(domain, problem)

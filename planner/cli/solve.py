@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Final
@@ -67,6 +68,7 @@ def run(
     def work() -> Result:
         from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
         from planner.load import load  # noqa: PLC0415 - as above
+        from planner.model import Problem  # noqa: PLC0415 - as above
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
         from planner.strategy import checked_names  # noqa: PLC0415 - as above
 
@@ -75,8 +77,8 @@ def run(
             loaded = load(domain, problem)
             of_problem = named(domain, problem) if engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
-                return solve_problem(
-                    loaded,
+                find = partial(solve_problem, loaded) if isinstance(loaded, Problem) else loaded.solve
+                return find(
                     mode=mode,
                     search=search,
                     heuristic=heuristic,

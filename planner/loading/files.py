@@ -1,4 +1,4 @@
-"""Files of declarations that are no Python: YAML, JSON and PDDL; and folders of them."""
+"""Files of declarations that are no Python: YAML, JSON, PDDL and other languages; and folders of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.errors import InputError, Location, UnsupportedError
+from planner.errors import InputError, Location
+from planner.kinds import AnyDomain, AnyProblem
+from planner.loading.others import OtherSource, languages
 from planner.loading.source import LazyProblems, Source
 from planner.model import DomainModel, Problem
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from planner.documents import Documents
 
 DOCUMENTS: Final = frozenset({".yaml", ".yml", ".json"})
-KNOWN: Final = frozenset({".py", ".pddl", ".hddl"}) | DOCUMENTS
+KNOWN: Final = frozenset({".py", ".pddl"}) | DOCUMENTS
 
 _PROBLEM: Final = re.compile(rb"\bproblem[\"']?\s*:")
 
@@ -72,25 +74,26 @@ class FolderSource:
 
     def __init__(self, folder: Path, domain_file: Source, files: list[Path]) -> None:
         self.name = str(folder)
-        self._domain_file = domain_file
+        self.domain_file = domain_file
         self._files = files
 
-    def domain(self) -> DomainModel:
+    def domain(self) -> AnyDomain:
         """Return the domain of the folder's `domain.*` file."""
-        return self._domain_file.domain()
+        return self.domain_file.domain()
 
-    def problems(self) -> Mapping[str, Problem]:
+    def problems(self) -> Mapping[str, AnyProblem]:
         """Return the problems in the domain's file, then those of the other files, by the names of the files."""
-        inside = self._domain_file.problems()
+        inside = self.domain_file.problems()
         makers = {name: partial(inside.__getitem__, name) for name in inside}
         for path in self._files:
-            makers.setdefault(path.stem, partial(read_problem_file, path, self._domain_file))
+            makers.setdefault(path.stem, partial(read_problem_file, path, self.domain_file))
         return LazyProblems(makers)
 
 
 def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
     """Return the domain file of `folder`, if it has one, and the files of its problems in natural order."""
-    found = [path for path in folder.iterdir() if path.suffix.lower() in KNOWN and path.is_file()]
+    known = KNOWN.union(languages())
+    found = [path for path in folder.iterdir() if path.suffix.lower() in known and path.is_file()]
     domain = next((path for path in sorted(found) if path.stem.lower() == "domain"), None)
     problems = folder / "problems"
     inside = problems.iterdir() if problems.is_dir() else ()
@@ -99,10 +102,13 @@ def folder_files(folder: Path) -> tuple[Path | None, list[Path]]:
 
 
 def _may_hold_problem(path: Path) -> bool:
-    """Return whether `path` is PDDL, or a document that has the key `problem`: settings lie about in folders, too."""
+    """Return whether `path` is in a planning language, or a document that has the key `problem`.
+
+    Settings lie about in folders, too.
+    """
     suffix = path.suffix.lower()
     if suffix not in DOCUMENTS:
-        return suffix in (".pddl", ".hddl")
+        return suffix == ".pddl" or suffix in languages()
     try:
         return _PROBLEM.search(path.read_bytes()) is not None
     except OSError:
@@ -115,19 +121,35 @@ def natural(path: Path) -> list[tuple[int, str]]:
     return [(int(part[:18]), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def read_problem_file(path: Path, domain: Source) -> Problem:
-    """Return the one problem of a YAML, JSON or PDDL file, for the domain of `domain`."""
-    if path.suffix.lower() == ".hddl":
-        raise hddl(path)
-    if path.suffix.lower() == ".pddl" or (isinstance(domain, PddlSource) and path.suffix.lower() not in DOCUMENTS):
-        from planner.pddl import read, read_problem  # noqa: PLC0415 - see above
+def read_problem_file(path: Path, domain: Source) -> AnyProblem:
+    """Return the one problem of a file that is no Python, for the domain of `domain`."""
+    if isinstance(domain, FolderSource):
+        domain = domain.domain_file
+    suffix = path.suffix.lower()
+    if isinstance(domain, OtherSource) and suffix not in DOCUMENTS:
+        return domain.read_problem(path)
+    model = domain.domain()
+    if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in languages()):
+        raise _of_another_kind(path, domain)
+    if suffix == ".pddl" or (isinstance(domain, PddlSource) and suffix not in DOCUMENTS):
+        from planner.pddl import read_problem  # noqa: PLC0415 - see above
 
-        return read(domain.path, path) if isinstance(domain, PddlSource) else read_problem(path, domain.domain())
+        return read_problem(path, model)
+    return _documented(path, model)
+
+
+def _of_another_kind(path: Path, domain: Source) -> InputError:
+    message = f"the problem is not in a language that goes with the domain of {domain.name}"
+    return InputError(message, Location(str(path)), "give the domain and the problem in the same language")
+
+
+def _documented(path: Path, domain: DomainModel) -> Problem:
+    """Return the one problem of a YAML or JSON file."""
     from planner.documents import read_documents  # noqa: PLC0415 - see above
 
-    found = read_documents(path, domain=domain.domain()).problems
+    found = read_documents(path, domain=domain).problems
     if len(found) == 1:
-        check_domain(found[0], domain.domain(), str(path))
+        check_domain(found[0], domain, str(path))
         return found[0]
     if not found:
         raise InputError("the file declares no problem", Location(str(path)), "it begins with 'problem: NAME'")
@@ -135,13 +157,9 @@ def read_problem_file(path: Path, domain: Source) -> Problem:
     raise InputError(f"the file declares several problems: {names}", Location(str(path)), "give each a file")
 
 
-def check_domain(problem: Problem, domain: DomainModel, source: str) -> None:
+def check_domain(problem: AnyProblem, domain: AnyDomain, source: str) -> None:
     """Refuse a problem that is not for `domain`, but for another that stands beside it in `source`."""
-    if problem.domain.name != domain.name:
-        message = f"problem {problem.name!r} is for the domain {problem.domain.name!r}, not for {domain.name!r}"
+    own = problem.domain if isinstance(problem, Problem) else domain
+    if own.name != domain.name:
+        message = f"problem {problem.name!r} is for the domain {own.name!r}, not for {domain.name!r}"
         raise InputError(message, Location(source))
-
-
-def hddl(path: Path) -> UnsupportedError:
-    """Return the error for a file in HDDL."""
-    return UnsupportedError(f"HDDL is not read yet ({path})", "classical domains are read from PDDL, YAML and Python")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from planner.annotations import Protocol
-from planner.model import DomainModel, Problem
+from planner.annotations import Protocol, TypeVar
+from planner.kinds import AnyDomain, AnyProblem
+
+Kind = TypeVar("Kind")
 
 
 class Source(Protocol):
@@ -15,21 +17,21 @@ class Source(Protocol):
     def name(self) -> str:
         """What it was asked for by."""
 
-    def domain(self) -> DomainModel:
+    def domain(self) -> AnyDomain:
         """Return its domain; raises `InputError` where it has none, or more than one."""
 
-    def problems(self) -> Mapping[str, Problem]:
+    def problems(self) -> Mapping[str, AnyProblem]:
         """Return its problems by name, each made when it is looked up."""
 
 
-class LazyProblems(Mapping[str, Problem]):
+class LazyProblems(Mapping[str, Kind]):
     """Problems by name, each made once, when it is looked up."""
 
-    def __init__(self, makers: Mapping[str, Callable[[], Problem]]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Kind]]) -> None:
         self._makers = dict(makers)
-        self._made: dict[str, Problem] = {}
+        self._made: dict[str, Kind] = {}
 
-    def __getitem__(self, name: str) -> Problem:
+    def __getitem__(self, name: str) -> Kind:
         if name not in self._made:
             self._made[name] = self._makers[name]()
         return self._made[name]

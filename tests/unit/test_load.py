@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner import DeclarationError, Domain, InputError, Problem, UnsupportedError, load, load_domain
+from planner import DeclarationError, Domain, InputError, Problem, load, load_domain
 from planner.loading import shipped
 
 LAMP_PY = """\
@@ -189,7 +189,7 @@ def test_mistakes_in_python_files(text: str, message: str) -> None:
             "other.yaml: problem 'day' is for the domain 'other', not for 'lamps'",
         ),
         (("d.pddl", "other.yaml"), "other.yaml: problem 'day' is for the domain 'other', not for 'lamps'"),
-        (("empty",), "empty: the folder has no domain; it needs a file domain.yaml, domain.json, domain.pddl or domai"),
+        (("empty",), "empty: the folder has no domain; it needs a file domain.yaml, domain.json, domain.pddl, dom"),
     ],
 )
 def test_what_cannot_be_loaded(folder: Path, given: tuple[str, ...], message: str) -> None:
@@ -210,14 +210,6 @@ def test_a_problem_of_another_domain() -> None:
     with pytest.raises(InputError) as caught:
         load("domain.yaml", "other.py")
     assert str(caught.value) == "other.py: problem 'day' is for the domain 'other', not for 'lamps'"
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("given", [("a.hddl",), ("domain.yaml", "a.hddl")])
-def test_hddl_is_not_read_yet(given: tuple[str, ...]) -> None:
-    with pytest.raises(UnsupportedError) as caught:
-        load(*given)
-    assert str(caught.value).startswith("unsupported: HDDL is not read yet (a.hddl); ")
 
 
 class Shipped:

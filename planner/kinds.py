@@ -1,0 +1,43 @@
+"""Problems of other kinds than the classical one: other packages read, solve and check them."""
+
+from __future__ import annotations
+
+from planner.annotations import TYPE_CHECKING, Any, Protocol
+from planner.errors import UnsupportedError
+from planner.model import DomainModel, Problem
+
+if TYPE_CHECKING:
+    from planner.plan import Result
+    from planner.validate import Verdict
+
+
+class Named(Protocol):
+    """What has a name: every domain and every problem."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class OtherDomain(Named, Protocol):
+    """A domain of another kind."""
+
+
+class OtherProblem(Named, Protocol):
+    """A problem of another kind."""
+
+    def solve(self, **options: Any) -> Result:
+        """Return the answer to the problem; the options are those of `planner.solve`."""
+
+    def validate(self, plan: Any) -> Verdict:
+        """Return whether `plan`, a plan or its steps, works, and if not, where it breaks and why."""
+
+
+AnyDomain = DomainModel | OtherDomain
+AnyProblem = Problem | OtherProblem
+
+
+def not_classical(found: Named, doing: str) -> UnsupportedError:
+    """Return the error for `found`, of another kind, where only what is classical is taken; `doing` says for what."""
+    kinds = "classical domains and problems, such as those in PDDL"
+    return UnsupportedError(f"{doing} '{found.name}', which is no classical problem", f"this takes {kinds}")
