@@ -9,6 +9,7 @@ all pairs of a state and what remains to be done are visited, cheapest first; th
 from __future__ import annotations
 
 import heapq
+from functools import cache
 from itertools import count, product
 
 from htn.model import HtnProblem, Network
@@ -292,6 +293,7 @@ def predecessors(network: Network) -> list[set[int]]:
     return before
 
 
+@cache
 def in_order(network: Network) -> list[Atom]:
     """Return the tasks of a sequence, which may be written in another order."""
     before = predecessors(network)
