@@ -1,0 +1,239 @@
+"""Hierarchical plans in the format of the competition of 2020, as its verifier takes them.
+
+    ==>
+    0 drive t a b
+    root 1
+    1 get t b -> go 0
+    <==
+
+First the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
+number, the task, the method, and the numbers of the subtasks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from htn.arrange import arranged
+from htn.hddl.names import HtnNames
+from htn.model import HtnProblem
+from htn.plan import Decomposition, Node
+from planner.annotations import Final
+from planner.errors import Location, PlanError
+from planner.model import Atom
+from planner.pddl.lookup import Lookup
+from planner.pddl.steps import StepReader, Word
+from planner.pddl.trees import counted, quote
+from planner.plan import Plan, Step
+from planner.records import dataclass, field
+
+_WORD: Final = re.compile(r"[^\s()\[\],;]+")
+_NUMBER: Final = re.compile(r"[+-]?\d+")
+_TOP: Final = "__top"
+"""The verifier's name for a task whose subtasks are those of the initial network."""
+
+_START: Final = "==>"
+_END: Final = "<=="
+_ROOT: Final = "root"
+_ARROW: Final = "->"
+
+
+def has_decomposition(text: str) -> bool:
+    """Return whether `text` has the line that plans in this format begin with."""
+    return any(_START in line.split() for line in text.splitlines())
+
+
+def write_plan(plan: Plan) -> str:
+    """Return `plan`, which has a decomposition, as text; bindings are not written, as the format has no place for them.
+
+    Names that are no HDDL words are written as in HDDL files.
+    """
+    tree: Decomposition = plan.tree
+    writer = _Writer(plan.problem)
+    numbers = _numbers(tree, len(plan.steps))
+    lines = [_START]
+    lines += [f"{number} {writer.task(step.action, step.arguments)}" for number, step in enumerate(plan.steps)]
+    lines.append(_line(_ROOT, tree.roots, numbers))
+    for place, node in enumerate(tree.nodes):
+        if node.step is None:
+            task = writer.task(node.task.predicate, node.task.args)
+            lines.append(
+                _line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", node.children, numbers)
+            )
+    return "\n".join([*lines, _END]) + "\n"
+
+
+def _numbers(tree: Decomposition, steps: int) -> list[int]:
+    """Return the number of each node: a step's place, and numbers after all steps for compound tasks."""
+    free = iter(range(steps, steps + len(tree.nodes)))
+    return [next(free) if node.step is None else node.step for node in tree.nodes]
+
+
+def _line(start: str, places: tuple[int, ...], numbers: list[int]) -> str:
+    return " ".join([start, *(str(numbers[place]) for place in places)])
+
+
+@dataclass(slots=True)
+class _Writer:
+    """How the names of a problem are written in plans."""
+
+    problem: HtnProblem
+    names: HtnNames | None = None
+
+    def task(self, name: str, arguments: tuple[str, ...]) -> str:
+        words = [self._word(name, "heads"), *(self._word(each, "objects") for each in arguments)]
+        return " ".join(words)
+
+    def method(self, name: str) -> str:
+        return self._word(name, "methods")
+
+    def _word(self, name: str, kind: str) -> str:
+        if _WORD.fullmatch(name) and name != _ARROW:
+            return name
+        self.names = self.names or HtnNames.of(self.problem.domain, self.problem)
+        table = self.names.classical.objects if kind == "objects" else getattr(self.names, kind)
+        return str(table[name])
+
+
+def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
+    """Return the plan for `problem` that `text` writes, with its decomposition; each step has its exact cost.
+
+    What stands before the (last) `==>` and after `<==` does not matter, nor do upper and lower case, parentheses and
+    comments; subtasks that are not totally ordered may be in any order. Without a line `root`, the plan is one without
+    decomposition. Raises `PlanError` for what is no such plan, and for tasks, methods and objects that the problem does
+    not have. Bindings are left open: whether the plan works is for `htn.verify` to say, and what they are.
+    """
+    reader = _Reader(problem, source)
+    reader.read(text)
+    steps = tuple(reader.steps)
+    if reader.roots is None:
+        return Plan(steps, problem)
+    return Plan(steps, problem, arranged(problem, reader.tree()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A task with a number; `children` are numbers, each with its place in the text."""
+
+    task: Atom
+    step: int | None = None
+    method: str = ""
+    children: tuple[Word, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reader:
+    problem: HtnProblem
+    source: str
+    steps: list[Step] = field(default_factory=list)
+    roots: tuple[Word, ...] | None = None
+    _entries: dict[int, _Entry] = field(default_factory=dict)
+    _steps: StepReader = field(init=False)
+    _tasks: Lookup = field(init=False)
+    _methods: Lookup = field(init=False)
+
+    def __post_init__(self) -> None:
+        names = HtnNames.of(self.problem.domain, self.problem)
+        tasks: Mapping[str, str] = {name: names.heads[name] for name in self.problem.domain.tasks}
+        self._steps = StepReader(self.problem.classical, names.classical.actions, names.classical.objects)
+        self._tasks = Lookup(tasks, "compound task")
+        self._methods = Lookup(names.methods, "method")
+
+    def read(self, text: str) -> None:
+        """Take in all lines."""
+        for words in self._lines(text):
+            if words[0][0].lower() == _ROOT and self.roots is None:
+                self.roots = tuple(words[1:])
+            elif self.roots is None:
+                self._take_step(words)
+            else:
+                self._take_task(words)
+
+    def tree(self) -> Decomposition:
+        """Return the decomposition; the place of a node is that of its line among all with a number."""
+        places = {number: place for place, number in enumerate(self._entries)}
+        entries = list(self._entries.values())
+        roots = self._places(self.roots or (), places)
+        if len(roots) == 1 and entries[roots[0]].task.predicate == _TOP:
+            (top,) = roots
+            children = self._places(entries.pop(top).children, places)
+            places = {number: place - (place > top) for number, place in places.items() if place != top}
+            roots = tuple([place - (place > top) for place in children if place != top])
+        nodes = [Node(each.task, each.step, each.method, (), self._places(each.children, places)) for each in entries]
+        return Decomposition(tuple(nodes), roots)
+
+    def _places(self, words: tuple[Word, ...], places: Mapping[int, int]) -> tuple[int, ...]:
+        found = []
+        for word, location in words:
+            number = self._number(word, location)
+            if number not in places:
+                raise PlanError(f"no line has the number {number}", location, "each task has a line of its own")
+            found.append(places[number])
+        return tuple(found)
+
+    def _lines(self, text: str) -> Iterator[list[Word]]:
+        """Yield the words of each line of the plan that has any."""
+        lines = text.splitlines()
+        starts = [count for count, line in enumerate(lines) if _START in line.split()]
+        if not starts:
+            place = Location(self.source, 1, 1)
+            raise PlanError(f"found no line {_START}, after which the plan would stand", place, f"write {_START} first")
+        for count, line in enumerate(lines[starts[-1] :], start=starts[-1] + 1):
+            start = line.index(_START) + len(_START) if count == starts[-1] + 1 else 0
+            words = [(each[0], Location(self.source, count, each.start() + 1)) for each in _words(line, start)]
+            if words and words[0][0] == _END:
+                return
+            if words:
+                yield words
+
+    def _take_step(self, words: list[Word]) -> None:
+        number = self._new_number(words[0])
+        arrow = next((place for word, place in words if word == _ARROW), None)
+        if arrow is not None:
+            raise PlanError(f"found '{_ARROW}' before the line '{_ROOT}'", arrow, f"'{_ROOT}' comes after the steps")
+        if len(words) == 1:
+            raise PlanError("found a number alone, expected an action after it", words[0][1], "name the action")
+        step = self._steps.read(words[1:])
+        self._entries[number] = _Entry(Atom(step.action, step.arguments), len(self.steps))
+        self.steps.append(step)
+
+    def _take_task(self, words: list[Word]) -> None:
+        number = self._new_number(words[0])
+        arrow = next((place for place, (word, _) in enumerate(words) if word == _ARROW), None)
+        if arrow is None or arrow < 2 or arrow + 1 == len(words):
+            found = quote(" ".join(word for word, _ in words[1:]))
+            message = (
+                f"found {found}, expected a task with its arguments, '{_ARROW}', a method, and numbers of subtasks"
+            )
+            raise PlanError(message, words[0][1], "such as '7 get t b -> go 3'")
+        task, (method, place) = words[1:arrow], words[arrow + 1]
+        children = tuple(words[arrow + 2 :])
+        if task[0][0] == _TOP:
+            self._entries[number] = _Entry(Atom(_TOP), None, method, children)
+        else:
+            self._entries[number] = _Entry(self._task(task), None, self._methods.find(method, place), children)
+
+    def _task(self, words: list[Word]) -> Atom:
+        name = self._tasks.find(*words[0])
+        wanted = len(self.problem.domain.tasks[name].parameters)
+        if len(words) - 1 != wanted:
+            message = f"'{name}' has {counted(len(words) - 1, 'argument')} here, expected {wanted}"
+            raise PlanError(message, words[0][1], "write the arguments of the task, and not those of the method")
+        return Atom(name, self._steps.objects(words[1:]))
+
+    def _new_number(self, word: Word) -> int:
+        number = self._number(*word)
+        if number in self._entries:
+            raise PlanError(f"the number {number} is given twice", word[1], "each task has a number of its own")
+        return number
+
+    def _number(self, word: str, place: Location) -> int:
+        if not _NUMBER.fullmatch(word):
+            raise PlanError(f"found {quote(word)}, expected the number of a task", place, "numbers are whole")
+        return int(word)
+
+
+def _words(line: str, start: int) -> Iterator[re.Match[str]]:
+    end = line.find(";", start)
+    return _WORD.finditer(line, start, len(line) if end < 0 else end)

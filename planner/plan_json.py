@@ -1,0 +1,93 @@
+"""Plans in JSON, as `solve --json` prints them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from planner.declare.words import count
+from planner.errors import Location, PlanError, did_you_mean
+from planner.model import Number, Problem
+from planner.plan import Plan, Step
+
+
+def is_json(text: str) -> bool:
+    """Return whether `text` begins as JSON does."""
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def read_json_plan(text: str, problem: Problem, source: str) -> tuple[Plan, Number | None]:
+    """Return the plan for `problem` in `text`, and the cost that the text claims for it, if it does.
+
+    Raises `PlanError` with what is wrong.
+    """
+    return steps_from(read_json(text, source), problem, source)
+
+
+def steps_from(data: Any, problem: Problem, source: str) -> tuple[Plan, Number | None]:
+    """Return the same of what was read from JSON: a result, a plan, or a list of steps."""
+    place = Location(source)
+    items = _steps(data, place)
+    objects = {each.name for each in problem.all_objects}
+    steps = [_step(item, number, place) for number, item in enumerate(items, start=1)]
+    for number, step in enumerate(steps, start=1):
+        _check_names(step, f"step {number}", problem, objects, place)
+    plan = Plan(tuple(steps), problem)
+    return plan, plan.cost if all("cost" in item for item in items) else None
+
+
+def read_json(text: str, source: str) -> Any:
+    """Return what `text` says. Raises `PlanError` where it is no JSON."""
+    try:
+        return json.loads(text, parse_float=Decimal)
+    except json.JSONDecodeError as error:
+        raise PlanError(f"no JSON: {error.msg}", Location(source, error.lineno, error.colno)) from None
+    except (RecursionError, ValueError) as error:
+        raise PlanError(f"no plan in JSON: {error}", Location(source)) from None
+
+
+def _steps(data: Any, place: Location) -> list[Any]:
+    """Return the items for steps in a result, in a plan, or in a list of them."""
+    match data:
+        case {"plan": dict() as plan}:
+            return _steps(plan, place)
+        case {"steps": list() as steps}:
+            return _steps(steps, place)
+        case list():
+            return data
+        case {"plan": None}:
+            raise PlanError("the result holds no plan", place)
+        case _:
+            expected = 'expected {"steps": [{"action": "move", "arguments": ["r1", "a", "b"]}, …]}'
+            raise PlanError(f"found no steps in it; {expected}", place)
+
+
+def _step(item: Any, number: int, place: Location) -> Step:
+    match item:
+        case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
+            cost = item.get("cost", 0)
+            if isinstance(cost, int | Decimal):
+                return Step(action, tuple(arguments), cost)
+    expected = 'expected {"action": "move", "arguments": ["r1", "a", "b"]}'
+    raise PlanError(f"step {number} is no step; {expected}", place)
+
+
+def _check_names(step: Step, where: str, problem: Problem, objects: set[str], place: Location) -> None:
+    """Refuse what the problem does not have, as in plans of the other format."""
+    action = problem.domain.actions.get(step.action)
+    if action is None:
+        raise PlanError(
+            f"{where}: the problem has no action {step.action!r}", place, _near(step.action, problem.domain.actions)
+        )
+    if len(step.arguments) != len(action.parameters):
+        message = f"{where}: {step.action!r} is given {count(len(step.arguments))}, not {len(action.parameters)}"
+        raise PlanError(message, place, f"it is declared as {action.signature}")
+    for name in step.arguments:
+        if name not in objects:
+            raise PlanError(f"{where}: the problem has no object {name!r}", place, _near(name, objects))
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    return did_you_mean(name, known) or "check that the plan belongs to this problem"
