@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from htn.hddl.tasks import below
+from htn.hddl.tasks import Bound, below, read_terms, unbound
 from planner.annotations import Final
 from planner.model import Formula, Variable
 from planner.model.formulas import conjunction
@@ -25,7 +25,6 @@ def read_constraints(
     Raises `PddlError` for other conditions, and where no object may be of a variable's type and the one demanded.
     """
     bound = {variable.name: variable for variable in variables}
-    scope = {name: name for name in bound}
     found: list[Formula] = []
     for index, part in enumerate(tree[1:] if tree[:1] == ["and"] else [tree] if tree else [], start=1):
         if not isinstance(part, list) or not part:
@@ -35,14 +34,15 @@ def read_constraints(
         if part[0] in _TYPE_WORDS and part[0] not in words.arities:
             _narrow(part, words, bound)
         else:
-            found.append(_relation(part, words, scope))
+            found.append(_relation(part, words, bound))
     return conjunction(found), tuple(bound.values())
 
 
-def _relation(tree: Tree, words: Vocabulary, scope: dict[str, str]) -> Formula:
+def _relation(tree: Tree, words: Vocabulary, bound: Bound) -> Formula:
     match tree:
-        case ["=", *_] | ["not", ["=", *_]]:
-            return read_condition(tree, words, scope)
+        case (["=", *_] as equation) | ["not", ["=", *_] as equation]:
+            read_terms(equation, words, bound)
+            return read_condition(tree, words, {name: name for name in bound})
         case _:
             message = f"found {quote(tree)}, expected a constraint such as '(not (= ?x ?y))'"
             hint = "what has to hold in a state belongs to ':precondition'"
@@ -52,8 +52,9 @@ def _relation(tree: Tree, words: Vocabulary, scope: dict[str, str]) -> Formula:
 def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
     """Give the variable of `(sortof ?x - type)` that type where its own is wider."""
     for wanted in words.types.variables(tree, 1):
-        words.terms(tree[:2], {name: name for name in bound})
-        before = bound[wanted.name]
+        before = bound.get(wanted.name)
+        if before is None:
+            raise unbound(words, tree, 1, bound)
         types = _common(words.types, before.types, wanted.types)
         if not types:
             message = f"{quote(wanted.name)} is of type '{' or '.join(before.types)}', and no object of that is one of "

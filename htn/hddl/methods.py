@@ -26,11 +26,11 @@ def read_method(tree: Tree, words: Vocabulary, tasks: Heads, heads: Heads) -> Me
     declared = words.types.variables(parts.get(":parameters", []))
     constraints, parameters = read_constraints(parts.get(":constraints", []), words, declared)
     bound = {variable.name: variable for variable in parameters}
-    if not parts.get(":task"):
+    head = parts.get(":task")
+    if head is None:
         message = f"the method {quote(name)} does not say which task it is for"
         raise source.error(message, tree, len(tree), "add ':task (task ?x)'")
-    head = parts[":task"]
-    if not isinstance(head[0], str):
+    if not head or not isinstance(head[0], str):
         raise source.error(f"found {quote(head)}, expected a task with its arguments", head)
     task = tasks.atom(head, bound)
     condition = read_condition(parts.get(":precondition", []), words, {variable: variable for variable in bound})

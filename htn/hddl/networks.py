@@ -10,7 +10,7 @@ from htn.model import Network, Subtask
 from planner.annotations import Final
 from planner.model import Formula
 from planner.pddl.parts import read_parts
-from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.trees import Source, Tree, quote, ungrouped
 
 NETWORK_KEYS: Final = {
     ":ordered-subtasks": "tasks",
@@ -71,8 +71,7 @@ def _subtask(heads: Heads, around: Tree, tree: Tree | str, bound: Bound) -> Subt
             place = next(index for index, item in enumerate(around) if item is tree and index)
             message = f"found {quote(tree)}, expected a task with its arguments"
             raise source.error(message, around, place, f"write '({tree})'")
-    hint = "join several with '(and …)'" if len(tree) > 1 else None
-    raise source.error(f"found {quote(tree)}, expected a task with its arguments", tree, None, hint)
+    raise source.error(f"found {quote(tree)}, expected a task with its arguments", tree, None, ungrouped(tree))
 
 
 def _labels(source: Source, subtasks: tuple[Subtask, ...], trees: list[Tree]) -> dict[str, int]:

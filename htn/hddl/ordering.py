@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from graphlib import CycleError
 
 from htn.orders import Order, linear
-from planner.pddl.trees import Source, Tree, nearest, quote
+from planner.pddl.trees import Source, Tree, nearest, quote, ungrouped
 
 
 def read_ordering(
@@ -38,8 +38,7 @@ def _pair(source: Source, tree: Tree, pair: Tree | str, labels: Mapping[str, int
         case str():
             place = next(index for index, item in enumerate(tree) if item is pair and index)
             raise source.error(f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", tree, place)
-    hint = "join several with '(and …)'" if len(pair) > 1 else None
-    raise source.error(f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", pair, None, hint)
+    raise source.error(f"found {quote(pair)}, expected an ordering such as '(< t1 t2)'", pair, None, ungrouped(pair))
 
 
 def _place(source: Source, pair: Tree, label: str, labels: Mapping[str, int]) -> int:

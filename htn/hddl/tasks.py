@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from htn.model import Task
 from planner.annotations import Final
+from planner.errors import PddlError
 from planner.model import Atom, TypeHierarchy, Variable
 from planner.pddl.conditions import read_condition
 from planner.pddl.effects import read_effects
@@ -58,18 +59,26 @@ class Heads:
         source, name = self.words.source, tree[0]
         parameters = self.parameters.get(name)
         if parameters is None:
-            if name in self.actions:
-                raise source.error(f"{quote(name)} is an action, expected a task", tree, 0, "only tasks have methods")
-            hint = nearest(name, self.parameters) or self.hint
-            raise source.error(f"the {self.what} {quote(name)} is not declared", tree, 0, hint)
+            raise self._unknown(tree)
         if len(parameters) != len(tree) - 1:
             message = f"{quote(name)} has {counted(len(tree) - 1, 'argument')} here, expected {len(parameters)}"
             usage = " ".join([name, *map(str, parameters)])
             raise source.error(message, tree, None, f"it is declared as ({usage})")
-        terms = self.words.terms(tree, {variable: variable for variable in bound})
+        terms = read_terms(tree, self.words, bound)
         for index, (term, parameter) in enumerate(zip(terms, parameters, strict=True), start=1):
             self._check_type(tree, index, bound.get(term), parameter.types)
         return Atom(name, terms)
+
+    def _unknown(self, tree: Tree) -> PddlError:
+        """Return the error for the name at the head of `tree`, which may not stand there."""
+        source, name = self.words.source, tree[0]
+        if name in self.actions:
+            return source.error(f"{quote(name)} is an action, expected a task", tree, 0, "only tasks have methods")
+        if name in self.words.predicates:
+            hint = "what has to hold belongs to ':precondition'"
+            return source.error(f"{quote(name)} is a predicate, expected a {self.what}", tree, 0, hint)
+        hint = nearest(name, self.parameters) or self.hint
+        return source.error(f"the {self.what} {quote(name)} is not declared", tree, 0, hint)
 
     def _check_type(self, tree: Tree, index: int, variable: Variable | None, wanted: tuple[str, ...]) -> None:
         term = tree[index]
@@ -94,6 +103,20 @@ class Heads:
             shared = below(words.types.declared, found) & below(words.types.declared, wanted)
             self._overlaps[key] = bool(shared) or not words.extent(found).isdisjoint(words.extent(wanted))
         return self._overlaps[key]
+
+
+def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
+    """Return the arguments of `tree`; raise for variables that are not `bound` and objects that are not known."""
+    for index, term in enumerate(tree):
+        if index and isinstance(term, str) and term[0] == "?" and term not in bound:
+            raise unbound(words, tree, index, bound)
+    return words.terms(tree, {name: name for name in bound})
+
+
+def unbound(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlError:
+    """Return the error for the variable at item `index` of `tree`, which is not `bound`."""
+    hint = nearest(tree[index], bound) or "declare it in ':parameters'"
+    return words.source.error(f"the variable {quote(tree[index])} is not bound", tree, index, hint)
 
 
 def below(types: Mapping[str, tuple[str, ...]], wanted: Iterable[str]) -> set[str]:

@@ -8,7 +8,7 @@ from planner.annotations import Final
 from planner.model import TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.pddl import refused
 from planner.pddl.refused import unsupported
-from planner.pddl.trees import Source, Tree, counted, quote
+from planner.pddl.trees import Source, Tree, counted, quote, ungrouped
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 
@@ -25,7 +25,7 @@ def read_condition(tree: Tree, words: Vocabulary, scope: Scope) -> Formula:
         return TRUE
     head = tree[0]
     if head.__class__ is not str:
-        raise _no_head(words.source, tree, "a condition")
+        raise words.source.error(f"found {quote(tree)}, expected a condition", tree, None, ungrouped(tree))
     if head in words.arities and (head not in _KEYWORDS or is_flat(tree)):
         return words.atom(tree, scope)
     reader = _READERS.get(head) or _READERS.get(head.lower())
@@ -71,15 +71,6 @@ def check_length(source: Source, tree: Tree, length: int, what: str) -> None:
     if len(tree) > length:
         hint = "join conditions with '(and …)'"
         raise source.error(f"found {quote(tree[length])} after the end of {what}", tree, length, hint)
-
-
-def _no_head(source: Source, tree: Tree, what: str) -> Exception:
-    hint = (
-        "join several with '(and …)'"
-        if isinstance(tree[0], list) and len(tree) > 1
-        else "remove one pair of parentheses"
-    )
-    return source.error(f"found {quote(tree)}, expected {what}", tree, None, hint)
 
 
 def _parts(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[Formula, ...]:

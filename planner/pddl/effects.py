@@ -11,7 +11,7 @@ from planner.model.numbers import exact_number
 from planner.pddl import refused
 from planner.pddl.conditions import check_length, is_flat, is_number, read_condition, subtree
 from planner.pddl.refused import unsupported
-from planner.pddl.trees import Source, Tree, counted, quote
+from planner.pddl.trees import Source, Tree, counted, quote, ungrouped
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 from planner.records import dataclass, field
 
@@ -59,8 +59,7 @@ class _Reader:
             return
         head = tree[0]
         if head.__class__ is not str:
-            hint = "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
-            raise self.words.source.error(f"found {quote(tree)}, expected an effect", tree, None, hint)
+            raise self.words.source.error(f"found {quote(tree)}, expected an effect", tree, None, ungrouped(tree))
         if head in self.words.arities and (head not in _KEYWORDS or is_flat(tree)):
             branch.literals.append(self._atom(tree, scope))
         elif head in _READERS:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from planner.annotations import Final
 from planner.errors import PddlError
 from planner.pddl.conditions import subtree
 from planner.pddl.trees import Source, Tree, nearest, quote
+
+_SINGLE: Final = frozenset({":task"})
+"""Keywords of which no two can be joined."""
 
 
 def read_name(source: Source, tree: Tree, what: str) -> str:
@@ -29,10 +33,11 @@ def read_parts(
     for index in range(start, len(tree), 2):
         key = tree[index]
         if not isinstance(key, str) or (key not in keys and key not in ignored):
-            hint = nearest(key, keys) if isinstance(key, str) else None
+            hint = nearest(key, keys) if isinstance(key, str) else "join several with '(and …)'"
             raise source.error(f"found {quote(key)} in {what}, expected one of {', '.join(keys)}", tree, index, hint)
         if key in found:
-            raise source.error(f"a second {quote(key)} in {what}", tree, index, "join the two with '(and …)'")
+            hint = "remove one" if key in _SINGLE else "join the two with '(and …)'"
+            raise source.error(f"a second {quote(key)} in {what}", tree, index, hint)
         if key in keys:
             found[key] = subtree(source, tree, index + 1, keys[key])
     return found

@@ -195,6 +195,13 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
+def ungrouped(tree: Tree) -> str | None:
+    """Return how to mend `tree` where it begins with a list and a word was expected; None where it does not."""
+    if not tree or isinstance(tree[0], str):
+        return None
+    return "join several with '(and …)'" if len(tree) > 1 else "remove one pair of parentheses"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return "did you mean …?" for `name`; among very many names only those that begin and end alike are compared."""
     names = list(known)
