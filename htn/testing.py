@@ -316,5 +316,5 @@ class _Drawer:
         if "nothing" not in self.drawn.tasks:
             self.drawn.tasks["nothing"] = Task("nothing")
             self.drawn.levels["nothing"] = -1
-            self.drawn.methods["nothing"] = Method("do-nothing", Atom("nothing"))
+            self.drawn.methods["do-nothing"] = Method("do-nothing", Atom("nothing"))
         return Atom("nothing")
