@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from htn.model import HtnDomain, HtnProblem
 from planner.model import Variable
@@ -26,7 +26,7 @@ class HtnNames:
         does not depend on the problem.
         """
         source = domain.classical
-        constants = _table(each.name for each in source.constants)
+        constants = _table([each.name for each in source.constants])
         objects = [each.name for each in problem.classical.objects if each.name not in constants] if problem else []
         (others,) = distinct([objects], {*RESERVED, *constants.values()})
         actions, tasks = distinct([source.actions, domain.tasks], set(RESERVED))
@@ -44,7 +44,7 @@ class HtnNames:
         return all(name == word for table in tables for name, word in table.items())
 
 
-def _table(names: Iterable[str]) -> dict[str, str]:
+def _table(names: Collection[str]) -> dict[str, str]:
     return distinct([names], set(RESERVED))[0]
 
 

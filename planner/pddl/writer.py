@@ -44,7 +44,8 @@ def declared(domain: DomainModel, *, costs: bool) -> list[str]:
     _check_plain(domain)
     lines = []
     if domain.types:
-        lines.append(f"  (:types {typed((name, parents or UNTYPED) for name, parents in domain.types.items())})")
+        listed = ((name, (parent,)) for name, parents in domain.types.items() for parent in parents or UNTYPED)
+        lines.append(f"  (:types {typed(listed)})")
     if domain.constants:
         lines.append(f"  (:constants {_objects(domain.constants)})")
     lines.extend(_section("predicates", [_head(each.name, each.parameters) for each in domain.predicates.values()]))
