@@ -1,0 +1,189 @@
+"""Which decomposition of tasks yields a sequence of steps: chart parsing.
+
+Totally ordered methods are the rules of a grammar whose words are actions (Höller, Behnke, Bercher and Biundo 2014,
+"Language Classification of Hierarchical Planning Problems"); so this is Earley's algorithm (1970, "An Efficient
+Context-Free Parsing Algorithm") for rules with parameters. What a task yields from one slot on is worked out once, for
+all places where it is needed. A precondition is asked in the slot in which its method begins.
+
+Where tasks are partially ordered, a task yields any *set* of steps from a slot on, and what is unordered shares the
+steps out. Its methods begin in the first slot in which their preconditions hold: for what comes after them, the earlier
+the better. There may be as many sets as there are (Behnke, Höller and Biundo 2015, "On the Complexity of HTN Plan
+Verification and Its Implications for Plan Recognition": the question is NP-complete), so this is for small cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from htn.plan import Decomposition, Node
+from htn.verify.grammar import Grammar, Rule
+from planner.annotations import Final
+from planner.budget import Budget
+from planner.model import Atom, is_variable
+from planner.records import dataclass
+from planner.validate.conditions import Binding
+
+_ANY: Final = "?"
+"""An argument that is not known yet."""
+
+Call = tuple[Atom, int]
+"""A task, and the first slot in which it may begin."""
+
+Answer = tuple[Atom, int, int]
+"""The task with all its arguments, its steps as bits, and the slot in which it ends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A method of `call` with the first `done` of its subtasks (in the order of the rule).
+
+    `steps` are those of these subtasks, as bits, and `end` is the slot in which they have ended. Each subtask may begin
+    in the slot that `begins` has for it. `before` is the item without the last subtask, which became `child`.
+    """
+
+    call: Call
+    rule: Rule
+    binding: Binding
+    begins: tuple[int, ...]
+    done: int = 0
+    steps: int = 0
+    end: int = 0
+    before: Item | None = None
+    child: Item | int = -1
+
+
+class Chart:
+    """All that tasks can yield, as far as the initial tasks need it; with `in_line`, only steps that follow at once."""
+
+    def __init__(self, grammar: Grammar, budget: Budget, *, in_line: bool) -> None:
+        self._grammar = grammar
+        self._budget = budget
+        self._in_line = in_line
+        self._answers: dict[Call, dict[Answer, Item]] = {}
+        self._waiting: dict[Call, list[Item]] = {}
+        self._seen: set[tuple[object, ...]] = set()
+        self._agenda: list[Item] = []
+
+    def parsed(self) -> Decomposition | None:
+        """Return a decomposition of the initial tasks into all steps; None where there is none."""
+        top = (self._grammar.top, 0)
+        everything = (1 << len(self._grammar.steps)) - 1
+        self._begin(top)
+        while self._agenda:
+            self._budget.check()
+            self._advance(self._agenda.pop())
+            for (_, steps, _), item in self._answers[top].items():
+                if steps == everything:
+                    return self._tree(item)
+        return None
+
+    def _begin(self, call: Call) -> None:
+        """Enter the methods of a task that is asked for the first time."""
+        self._answers[call], self._waiting[call] = {}, []
+        task, slot = call
+        if self._grammar.fits(task):
+            for rule in self._grammar.rules_for(task.predicate):
+                binding = self._grammar.extended(rule.method, rule.method.task, task, {})
+                if binding is not None:
+                    for solution, begin in self._beginnings(rule, binding, slot):
+                        self._enter(Item(call, rule, solution, (begin,) * len(rule.order), end=begin))
+
+    def _beginnings(self, rule: Rule, binding: Binding, slot: int) -> Iterator[tuple[Binding, int]]:
+        """Yield the bindings with which `rule` can begin from `slot` on, each with the first slot in which it can."""
+        free = self._grammar.domains(rule.method, binding)
+        asked = {name: values for name, values in free.items() if name in rule.precondition.free}
+        known: set[tuple[str, ...]] = set()
+        for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._in_line else None], start=slot):
+            for solution in world.solver.solutions([rule.precondition], asked, binding):
+                values = tuple([solution[name] for name in asked])
+                if values not in known:
+                    known.add(values)
+                    yield solution, later
+            if known and not asked:
+                return
+
+    def _enter(self, item: Item) -> None:
+        names = [parameter.name for parameter in item.rule.method.parameters]
+        values = tuple([item.binding.get(name, _ANY) for name in names])
+        key = (item.call, item.rule.method.name, values, item.begins, item.done, item.steps, item.end)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._agenda.append(item)
+
+    def _advance(self, item: Item) -> None:
+        """Do the next subtask of `item`, or answer its call."""
+        if item.done == len(item.rule.order):
+            self._complete(item)
+            return
+        subtask = item.rule.subtasks[item.done].substitute(item.binding)
+        begin = item.begins[item.rule.order[item.done]]
+        if subtask.predicate in self._grammar.actions:
+            steps = self._grammar.steps[begin : begin + 1 if self._in_line else None]
+            for number, step in enumerate(steps, start=begin):
+                self._extend(item, (step, 1 << number, number + 1), number)
+            return
+        call = (Atom(subtask.predicate, tuple([_ANY if is_variable(arg) else arg for arg in subtask.args])), begin)
+        if call not in self._answers:
+            self._begin(call)
+        self._waiting[call].append(item)
+        for answer, child in list(self._answers[call].items()):
+            self._extend(item, answer, child)
+
+    def _extend(self, item: Item, answer: Answer, child: Item | int) -> None:
+        """Enter `item` with one more subtask, where this may be what `answer` says."""
+        task, steps, end = answer
+        rule, place = item.rule, item.rule.order[item.done]
+        if steps & item.steps:
+            return
+        binding = self._grammar.extended(rule.method, rule.subtasks[item.done], task, item.binding)
+        if binding is not None:
+            begins = list(item.begins)
+            begins[place] = 0
+            for later in rule.after[place]:
+                begins[later] = max(begins[later], end)
+            steps, end = item.steps | steps, max(item.end, end)
+            self._enter(Item(item.call, rule, binding, tuple(begins), item.done + 1, steps, end, item, child))
+
+    def _complete(self, item: Item) -> None:
+        """Answer the call of `item` for all objects that its remaining parameters may stand for."""
+        rule, answers = item.rule, self._answers[item.call]
+        domains = self._grammar.domains(rule.method, item.binding)
+        solver = self._grammar.worlds[0].solver
+        for binding in solver.solutions([rule.constraints], domains, item.binding):
+            task = rule.method.task.substitute(binding)
+            if not self._grammar.fits(task) or any((task, item.steps, end) in answers for end in range(item.end + 1)):
+                continue
+            answer = (task, item.steps, item.end)
+            answers[answer] = Item(
+                item.call, rule, binding, item.begins, item.done, item.steps, item.end, item.before, item.child
+            )
+            for other in list(self._waiting[item.call]):
+                self._extend(other, answer, answers[answer])
+
+    def _tree(self, top: Item) -> Decomposition:
+        """Return the tree below `top`, level by level: an answer comes only of answers before it, so this ends."""
+        found: list[Item | int] = [top]
+        below: list[tuple[int, ...]] = []
+        for each in found:
+            children = [] if isinstance(each, int) else _children(each)
+            below.append(tuple(range(len(found) - 1, len(found) - 1 + len(children))))
+            found.extend(children)
+        nodes = [self._node(each, places) for each, places in zip(found, below, strict=True)]
+        return Decomposition(tuple(nodes[1:]), below[0], nodes[0].binding)
+
+    def _node(self, found: Item | int, children: tuple[int, ...]) -> Node:
+        if isinstance(found, int):
+            return Node(self._grammar.steps[found], found)
+        method = found.rule.method
+        binding = tuple([found.binding[parameter.name] for parameter in method.parameters])
+        return Node(method.task.substitute(found.binding), None, method.name, binding, children)
+
+
+def _children(item: Item) -> list[Item | int]:
+    """Return what the subtasks of the method of `item` became, in their order."""
+    children: dict[int, Item | int] = {}
+    current = item
+    while current.before is not None:
+        children[item.rule.order[current.done - 1]] = current.child
+        current = current.before
+    return [children[place] for place in sorted(children)]

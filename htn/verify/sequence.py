@@ -1,0 +1,44 @@
+"""Is there a decomposition that gives exactly these steps? For plans that come without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from htn.model import HtnProblem
+from htn.plan import Decomposition
+from htn.verify import validate
+from htn.verify.chart import Chart
+from htn.verify.grammar import Grammar
+from planner.budget import Budget
+from planner.plan import Plan, Step
+from planner.records import replace
+from planner.validate import Verdict
+from planner.validate import validate as validate_steps
+
+
+def decomposition_of(problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> Decomposition | None:
+    """Return a decomposition with which `steps` are a plan of `problem`; None where it is proved that there is none.
+
+    Total orders take polynomial time in the number of steps, partial orders may take very long. Raises `LimitReached`
+    when `budget` is used up, and as `planner.validate.validate` for a problem that means nothing.
+    """
+    grammar = Grammar(problem, steps)
+    if not grammar.is_plan:
+        return None
+    return Chart(grammar, budget, in_line=problem.is_ordered).parsed()
+
+
+def judged(problem: HtnProblem, plan: Plan, budget: Budget) -> Verdict:
+    """Return whether `plan` works: as `htn.verify.validate` where it has a decomposition, else whether there is one.
+
+    Raises `LimitReached` when `budget` is used up in the search for one.
+    """
+    if plan.tree is not None:
+        return validate(problem, plan)
+    verdict = validate_steps(problem.classical, plan)
+    if not verdict.valid:
+        return verdict
+    tree = decomposition_of(problem, plan.steps, budget)
+    if tree is None:
+        return Verdict(valid=False, cost=verdict.cost, reason="no decomposition of the tasks gives these steps")
+    return validate(problem, replace(plan, problem=problem, tree=tree))
