@@ -17,7 +17,7 @@ from planner.model import DomainModel, Problem
 @cache
 def domain() -> DomainModel:
     """Return the domain."""
-    (found,) = read_documents(Path(__file__).with_name("domain.yaml")).domains
+    (found,) = read_documents(Path(__file__).with_name("domain.yaml")).classical_domains
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from htn.declare.networks import PARTS, NetworkReader, task_text
+from htn.declare.networks import PARTS, NetworkReader
 from htn.declare.uses import Vocabulary
 from htn.model import HtnDomain, Method, Network, Task
 from planner.declare.conditions import Conditions
@@ -71,7 +71,7 @@ class Hierarchy:
             {each.name: each for each in classical.constants},
         )
         reader = NetworkReader(scope, self.types.parents)
-        head = reader.atom(task_text(fields["task"], place.within("task")), place.within("task"))
+        head = reader.task(fields["task"], place.within("task"))
         precondition = Conditions(scope, self.types.parents).formula(fields.get("requires"), place.within("requires"))
         draft = reader.read(fields, {each: place.within(each) for each in PARTS})
         description = text(fields.get("description", ""), "a description", place.within("description"))

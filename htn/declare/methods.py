@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from htn.declare.hierarchy import Hierarchy, network_of
+from htn.declare.parameters import planning_of
 from htn.declare.places import caller, caller_names
 from htn.derive import mixed
 from htn.model import HtnDomain, HtnProblem, Method
@@ -14,7 +15,7 @@ from planner.declare import Domain, Entity, PredicateRef
 from planner.declare.declarations import objects_of
 from planner.declare.marks import Condition, Patterns, TypeLike
 from planner.declare.numbers import resolution_of
-from planner.declare.parameters import Parameters, from_mapping, from_signature
+from planner.declare.parameters import from_mapping, from_signature
 from planner.declare.places import Place, definition
 from planner.declare.problem import Facts, GoalLike, ProblemBuilder
 from planner.declare.scope import Scope
@@ -76,7 +77,7 @@ class Methods:
             self._classical(place)
             read = from_signature(function, self._hierarchy.types, place, names)
             description = inspect.cleandoc(function.__doc__ or "")
-        variables = _planning(read, f"task {name!r}", place)
+        variables = planning_of(read, f"task {name!r}", place)
         self._hierarchy.task(name, variables, place, description)
         return PredicateRef(name, tuple([each.types for each in variables]), self._hierarchy.types)
 
@@ -103,7 +104,7 @@ class Methods:
             place: Place = caller()
             classical = self._classical(place)
             read = from_mapping(parameters, self._hierarchy.types, place.within("parameters"))
-            variables = _planning(read, f"method {name!r}", place)
+            variables = planning_of(read, f"method {name!r}", place)
             return self._hierarchy.method(name, variables, fields, classical, place)
         if name is not None:
             raise caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
@@ -115,7 +116,7 @@ class Methods:
         name = named or name
         classical = self._classical(place)
         read = from_signature(function, self._hierarchy.types, place, names)
-        variables = _planning(read, f"method {name!r}", place)
+        variables = planning_of(read, f"method {name!r}", place)
         if "description" not in fields and function.__doc__:
             fields = {**fields, "description": inspect.cleandoc(function.__doc__)}
         written = _subtasks(function, variables, name, place)
@@ -163,7 +164,7 @@ class Methods:
             resolution=resolution_of(resolution, place),
             entities=entities,
         )
-        variables = _planning(from_mapping(parameters, types, place), "the problem", place)
+        variables = planning_of(from_mapping(parameters, types, place), "the problem", place)
         everything = {each.name: each for each in classical.all_objects}
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
         given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": constraints}
@@ -181,16 +182,6 @@ def _definition(function: Any, what: str) -> tuple[Place, str]:
     if not name:
         raise place.error("the function has no name", f"give one: {what}('name', …)")
     return place, name
-
-
-def _planning(read: Parameters, owner: str, place: Place) -> tuple[Variable, ...]:
-    if read.data:
-        name = read.data[0].name
-        raise place.error(
-            f"parameter {name!r} of {owner} is data, which search does not bind",
-            "its parameters are of planning types: a class derived from Entity, or the name of a type",
-        )
-    return read.planning
 
 
 def _subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], name: str, place: Place) -> Any:

@@ -15,9 +15,9 @@ from planner.declare.refs import PredicateRef
 from planner.declare.scope import Scope, Use
 from planner.declare.syntax import NotationError, cannot_name, is_name, parse_atom, shown
 from planner.declare.words import plain
-from planner.errors import did_you_mean
-from planner.model import OPEN, Atom, Equals, Formula, Not
-from planner.model.formulas import conjuncts
+from planner.errors import PddlError, did_you_mean
+from planner.model import OPEN, TRUE, Atom, Equals, Formula, Not
+from planner.model.formulas import conjunction, conjuncts
 from planner.records import dataclass, replace
 
 PARTS: Final = ("subtasks", "ordered", "ordering", "constraints")
@@ -86,26 +86,38 @@ class NetworkReader:
         if isinstance(item, Subtask):
             label, task = item.label, item.task
         elif isinstance(item, str):
-            label, task = _parsed(item, place)
-        elif isinstance(item, PredicateRef):
-            raise place.error(f"'{item}' is a name, not a task with its arguments", f"call it: {item}(…)")
-        if not isinstance(task, Atom):
-            raise place.error(f"{shown(item)} is no subtask", "write 'name(arg, …)'")
-        resolved = self.atom(task, place)
-        return Subtask(resolved, label)
+            label, task = _labelled(item, place)
+        return Subtask(self.task(task, place), label)
 
-    def atom(self, task: Atom, place: Place) -> Atom:
-        """Return a task with its arguments resolved, and remember its use."""
+    def task(self, value: Any, place: Place) -> Atom:
+        """Return the task that `value` writes with its arguments resolved, and remember its use."""
+        if isinstance(value, PredicateRef):
+            raise place.error(f"'{value}' is a name, not a task with its arguments", f"call it: {value}(…)")
+        if isinstance(value, Atom):
+            return self._resolved(value, place, bare=self._bare)
+        if not isinstance(value, str):
+            raise place.error(f"{shown(value)} is no task", "write 'name(arg, …)'")
+        if value.lstrip().startswith("("):
+            return self._resolved(_pddl(value, place), place, bare=False)
+        return self._resolved(_parsed(value, place), place, bare=self._bare)
+
+    def _resolved(self, task: Atom, place: Place, *, bare: bool) -> Atom:
         if OPEN in task.args:
             hint = "name the object, or a further parameter: any object of its type will do"
             raise place.error(f"'_' leaves an argument of the task {plain(task)} open", hint)
         before = len(self._scope.uses)
-        resolved = self._scope.atom(task, place, bare=self._bare)
+        resolved = self._scope.atom(task, place, bare=bare)
         self._uses.extend(self._scope.uses[before:])
         del self._scope.uses[before:]
         return resolved
 
     def _constraints(self, value: Any, place: Place) -> Formula:
+        if not isinstance(value, list | tuple):
+            return self._constraint(value, place)
+        parts = [self._constraint(each, place.within(index)) for index, each in enumerate(value)]
+        return conjunction(parts) if parts else TRUE
+
+    def _constraint(self, value: Any, place: Place) -> Formula:
         found = self._conditions.formula(value, place)
         for part in conjuncts(found):
             if not isinstance(part.part if isinstance(part, Not) else part, Equals):
@@ -117,27 +129,30 @@ class NetworkReader:
         return found
 
 
-def task_text(value: Any, place: Place) -> Atom:
-    """Return the task that a method is for, as written."""
-    if isinstance(value, Atom):
-        return value
-    if isinstance(value, PredicateRef):
-        raise place.error(f"'{value}' is a name, not a task with its arguments", f"call it: {value}(…)")
-    if not isinstance(value, str):
-        raise place.error(f"{shown(value)} is no task", "write 'name(arg, …)'")
-    return _parsed_atom(value, place)
-
-
-def _parsed(text: str, place: Place) -> tuple[str, Atom]:
+def _labelled(text: str, place: Place) -> tuple[str, str]:
+    """Return the label of a subtask, "" where it has none, and the rest of `text`."""
     labelled = _LABELLED.match(text)
     if labelled is None:
-        return "", _parsed_atom(text, place)
+        return "", text
     if not is_name(labelled[1]):
         raise place.error(*cannot_name(labelled[1], "a subtask"))
-    return labelled[1], _parsed_atom(text[labelled.end() :], place)
+    return labelled[1], text[labelled.end() :]
 
 
-def _parsed_atom(text: str, place: Place) -> Atom:
+def _pddl(text: str, place: Place) -> Atom:
+    """Return the task that `text` writes as PDDL does, which tells parameters from objects of the same name."""
+    from planner.pddl import parse_condition  # noqa: PLC0415 - few tasks are written so
+
+    try:
+        found = parse_condition(text, source=str(place.location))
+    except PddlError as error:
+        raise place.error(f"{error.message}, in {shown(text.strip())}", error.hint) from None
+    if not isinstance(found, Atom):
+        raise place.error(f"{shown(text.strip())} is no task", "a task is written name(arg, …)")
+    return found
+
+
+def _parsed(text: str, place: Place) -> Atom:
     try:
         return parse_atom(text)
     except NotationError as mistake:
@@ -160,7 +175,7 @@ def _pairs(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tupl
     found = []
     for index, item in enumerate(value):
         here = place.within(index)
-        names = [name.strip() for name in item.split("<")] if isinstance(item, str) else item
+        names = _names(item)
         if not isinstance(names, list | tuple) or len(names) < 2 or not all(isinstance(each, str) for each in names):
             raise here.error(f"{shown(item)} orders no subtasks", "write a pair of labels: ('a', 'b'), or 'a < b'")
         for name in names:
@@ -169,6 +184,12 @@ def _pairs(value: Any, subtasks: tuple[Subtask, ...], place: Place) -> list[tupl
         found.extend([(labels[one], labels[other]) for one, other in pairwise(names)])
     _check_acyclic(found, {number: label for label, number in labels.items()}, place)
     return found
+
+
+def _names(item: Any) -> Any:
+    """Return the labels in `a < b`, also where that is the only item of a list; anything else as it is."""
+    text = item[0] if isinstance(item, list | tuple) and len(item) == 1 else item
+    return [name.strip() for name in text.split("<")] if isinstance(text, str) else item
 
 
 def _no_label(name: str, labels: Mapping[str, int], place: Place) -> Exception:

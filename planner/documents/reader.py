@@ -10,7 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from planner.collector import collector_paused
+from planner.declare.places import Place
 from planner.documents.domains import declarations_of
+from planner.documents.hierarchy import hierarchies
 from planner.documents.json_text import json_positions, parse_json
 from planner.documents.mistakes import document_error
 from planner.documents.places import Document
@@ -18,42 +20,61 @@ from planner.documents.problems import problem_of
 from planner.documents.schema import DomainDocument, ProblemDocument
 from planner.documents.yaml_text import parse_yaml, yaml_positions
 from planner.errors import DocumentError, Location, did_you_mean
-from planner.model import DomainModel, Problem
+from planner.kinds import AnyDomain, AnyProblem
+from planner.model import DomainModel
 
 
 @dataclass(frozen=True, slots=True)
 class Documents:
     """What a file declares, in its order."""
 
-    domains: tuple[DomainModel, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    domains: tuple[AnyDomain, ...] = ()
+    problems: tuple[AnyProblem, ...] = ()
+
+    @property
+    def classical_domains(self) -> tuple[DomainModel, ...]:
+        """The domains without tasks."""
+        return tuple([each for each in self.domains if isinstance(each, DomainModel)])
 
 
-def read_documents(source: str | Path, *, domain: DomainModel | None = None) -> Documents:
+def read_documents(source: str | Path, *, domain: AnyDomain | None = None) -> Documents:
     """Return the domains and problems of a YAML or JSON file, or of a text that is one.
 
     A text is told from a path by a line break or a brace. Problems whose domain is not in the same text are those of
-    `domain`. Raises `DocumentError` with file, line and column.
+    `domain`. Those with tasks are hierarchical. Raises `DocumentError` with file, line and column.
     """
     with collector_paused():
         return _read(_documents(source), domain)
 
 
-def _read(documents: list[Document], domain: DomainModel | None) -> Documents:
+def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
     kinds = [(document, _kind(document)) for document in documents]
-    domains: dict[str, DomainModel] = {}
+    domains: dict[str, AnyDomain] = {}
     for document, kind in kinds:
         if kind is DomainDocument:
-            model = declarations_of(_validated(document, DomainDocument), document.place).model()
+            model = _domain(_validated(document, DomainDocument), document.place)
             if model.name in domains:
                 raise document.place.within("domain").error(f"two domains are named {model.name!r}")
             domains[model.name] = model
-    problems = []
+    problems: list[AnyProblem] = []
     for document, kind in kinds:
         if kind is ProblemDocument:
             found = _validated(document, ProblemDocument)
-            problems.append(problem_of(found, _domain_of(found, document, domains, domain), document.place))
+            problems.append(_problem(found, _domain_of(found, document, domains, domain), document.place))
     return Documents(tuple(domains.values()), tuple(problems))
+
+
+def _domain(document: DomainDocument, place: Place) -> AnyDomain:
+    classical = declarations_of(document, place).model()
+    if not document.model_fields_set & {"tasks", "methods"}:
+        return classical
+    return hierarchies("tasks and methods").domain_of(document, classical, place)
+
+
+def _problem(document: ProblemDocument, domain: AnyDomain, place: Place) -> AnyProblem:
+    if document.tasks is None and isinstance(domain, DomainModel):
+        return problem_of(document, domain, place)
+    return hierarchies("tasks").problem_of(document, domain, place)
 
 
 def _documents(source: str | Path) -> list[Document]:
@@ -100,9 +121,9 @@ def _validated(document: Document, schema: type[Any]) -> Any:
 
 
 def _domain_of(
-    problem: ProblemDocument, document: Document, domains: Mapping[str, DomainModel], given: DomainModel | None
-) -> DomainModel:
-    known: dict[str, DomainModel] = {**domains, **({given.name: given} if given else {})}
+    problem: ProblemDocument, document: Document, domains: Mapping[str, AnyDomain], given: AnyDomain | None
+) -> AnyDomain:
+    known: dict[str, AnyDomain] = {**domains, **({given.name: given} if given else {})}
     place = document.place.within("domain")
     if problem.domain is None and len(known) == 1:
         return next(iter(known.values()))

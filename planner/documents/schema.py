@@ -180,6 +180,34 @@ class DerivedDocument(_Part):
     condition: Texts
 
 
+class NetworkDocument(_Part):
+    """Tasks to be done: `name(arg, …)` or `label: name(arg, …)`, one after the other.
+
+    With `ordered: false` they may be done in any order, with `ordering` in that of pairs of labels or texts `a < b`.
+    """
+
+    subtasks: Texts = []
+    ordered: bool | None = None
+    ordering: list[Texts] | None = None
+    constraints: Texts = []
+    parameters: dict[Text, Texts] = {}
+
+
+class TaskDocument(_Part):
+    """A compound task, which methods do."""
+
+    parameters: dict[Text, Texts] = {}
+    description: Text = ""
+
+
+class MethodDocument(NetworkDocument):
+    """One way to do `task`, where `requires` holds: by its subtasks."""
+
+    task: Text
+    requires: Texts = []
+    description: Text = ""
+
+
 class DomainDocument(_Part):
     """A domain: what can be, and what can be done."""
 
@@ -192,6 +220,8 @@ class DomainDocument(_Part):
     functions: dict[Text, FunctionDocument] = {}
     actions: dict[Text, ActionDocument] = {}
     derived: list[DerivedDocument] = []
+    tasks: dict[Text, TaskDocument] = {}
+    methods: dict[Text, MethodDocument] = {}
 
 
 class SoftDocument(_Part):
@@ -223,6 +253,10 @@ class ProblemDocument(_Part):
     resolution: Number | None = None
     unknown: Texts = []
     metric: Text = "cost"
+    tasks: (
+        Annotated[Annotated[NetworkDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+        | None
+    ) = None
 
 
 def json_schema() -> dict[str, Any]:

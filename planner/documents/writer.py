@@ -9,8 +9,10 @@ from planner.declare.signatures import default_parameters
 from planner.declare.syntax import is_atom_name
 from planner.documents.atoms import Notation
 from planner.documents.emit import to_json, to_yaml
+from planner.documents.hierarchy import hierarchies
 from planner.documents.values import from_default
 from planner.errors import UnsupportedError
+from planner.kinds import AnyDomain, AnyProblem
 from planner.model import (
     REQUIRED,
     ROOT_TYPE,
@@ -33,7 +35,7 @@ from planner.model import (
 )
 
 
-def write_yaml(item: DomainModel | Problem, *, domain: bool = True) -> str:
+def write_yaml(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
     """Return `item` as YAML 1.2: a problem after its domain, or without it where `domain` is false.
 
     Raises `UnsupportedError` for what only Python can hold: costs that it computes, and types of data without a name.
@@ -42,16 +44,18 @@ def write_yaml(item: DomainModel | Problem, *, domain: bool = True) -> str:
     return to_yaml(documents_of(item, domain=domain))
 
 
-def write_json(item: DomainModel | Problem, *, domain: bool = True) -> str:
+def write_json(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
     """Return `item` as JSON: one object, or the list of domain and problem; see `write_yaml`."""
     documents = documents_of(item, domain=domain)
     return to_json(documents if len(documents) > 1 else documents[0]) + "\n"
 
 
-def documents_of(item: DomainModel | Problem, *, domain: bool) -> list[dict[str, Any]]:
+def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str, Any]]:
     """Return `item` as plain data: mappings, lists, texts and numbers."""
     if isinstance(item, DomainModel):
         return [domain_document(item)]
+    if not isinstance(item, Problem):
+        return hierarchies(f"'{item.name}', which is no classical problem,").documents_of(item, domain=domain)
     return [*([domain_document(item.domain)] if domain else []), problem_document(item)]
 
 
@@ -61,7 +65,7 @@ def domain_document(domain: DomainModel) -> dict[str, Any]:
     for name in (*domain.predicates, *domain.functions, *domain.actions):
         if not is_atom_name(name):
             raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
-    return _without_defaults(
+    return without_defaults(
         {
             "domain": domain.name,
             "description": domain.description,
@@ -78,7 +82,7 @@ def domain_document(domain: DomainModel) -> dict[str, Any]:
 def problem_document(problem: Problem) -> dict[str, Any]:
     """Return the document of `problem`, which names its domain."""
     write = Notation((), ())
-    return _without_defaults(
+    return without_defaults(
         {
             "problem": problem.name,
             "domain": problem.domain.name,
@@ -100,12 +104,12 @@ def _goal(goal: Goal, write: Notation) -> Any:
     if len(soft) < len(conditions):
         pairs = zip(conditions, goal.soft, strict=True)
         soft = [{"condition": text, "utility": each.utility} for text, each in pairs]
-    return _without_defaults({"hard": write.formula(goal.hard), "soft": soft})
+    return without_defaults({"hard": write.formula(goal.hard), "soft": soft})
 
 
 def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any]:
     write = Notation([each.name for each in predicate.parameters], constants)
-    return _without_defaults(
+    return without_defaults(
         {
             "parameters": _signature(predicate.parameters),
             "stale_with": write.patterns(predicate.stale_with),
@@ -118,10 +122,10 @@ def _predicate(predicate: Predicate, constants: frozenset[str]) -> dict[str, Any
 def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     before = Notation([each.name for each in action.parameters], constants)
     after = before.inside(action.creates)
-    parameters = _variables(action.parameters)
+    parameters = variables_document(action.parameters)
     parameters.update({each.name: _data(each, action, before) for each in action.data})
     cost = [_cost(term, action, before) for term in action.cost]
-    return _without_defaults(
+    return without_defaults(
         {
             "description": action.description,
             "parameters": parameters,
@@ -145,9 +149,9 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
 
 def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
     inner = before.inside(each.name for each in when.variables)
-    return _without_defaults(
+    return without_defaults(
         {
-            "variables": _variables(when.variables),
+            "variables": variables_document(when.variables),
             "requires": inner.formula(when.requires),
             "provides": inner.inside(action.creates).literals(when.provides),
             "modifies": inner.patterns(when.modifies),
@@ -156,7 +160,7 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
-    return _without_defaults(
+    return without_defaults(
         {
             "probability": outcome.probability,
             "name": outcome.name,
@@ -184,10 +188,10 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
     if parameter.default != REQUIRED:
         found["default"] = from_default(parameter.default, parameter.annotation, owner)
     if parameter.source is not None:
-        found["from"] = _without_defaults({"fact": write.atom(parameter.source.fact), "path": parameter.source.path})
+        found["from"] = without_defaults({"fact": write.atom(parameter.source.fact), "path": parameter.source.path})
     if parameter.fixed:
         found["fixed"] = True
-    return found | _without_defaults({"description": parameter.description})
+    return found | without_defaults({"description": parameter.description})
 
 
 def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _rule(axiom: Axiom, constants: frozenset[str]) -> dict[str, Any]:
     head = Atom(axiom.predicate, tuple([each.name.removeprefix("?") for each in axiom.parameters]))
     return {
         "head": str(head),
-        **_without_defaults({"parameters": _variables(axiom.parameters)}),
+        **without_defaults({"parameters": variables_document(axiom.parameters)}),
         "condition": write.formula(axiom.condition) if axiom.condition != TRUE else [],
     }
 
@@ -204,10 +208,11 @@ def _signature(parameters: tuple[Variable, ...]) -> Any:
     """Return types alone where the parameters are named after them, else names and types."""
     if parameters == default_parameters([each.types for each in parameters]):
         return [_one(each.types) for each in parameters]
-    return _variables(parameters)
+    return variables_document(parameters)
 
 
-def _variables(variables: tuple[Variable, ...]) -> dict[str, Any]:
+def variables_document(variables: tuple[Variable, ...]) -> dict[str, Any]:
+    """Return names and types."""
     return {each.name.removeprefix("?"): _one(each.types) for each in variables}
 
 
@@ -219,7 +224,7 @@ def _one(types: tuple[str, ...]) -> Any:
     return types[0] if len(types) == 1 else list(types) if types else [ROOT_TYPE]
 
 
-def _without_defaults(document: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
+def without_defaults(document: dict[str, Any], keep: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return `document` without what is empty; what is listed in `keep` only where it is None."""
     return {
         key: value

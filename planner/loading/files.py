@@ -36,7 +36,7 @@ class DocumentSource:
 
         return read_documents(self._path)
 
-    def domain(self) -> DomainModel:
+    def domain(self) -> AnyDomain:
         """Return the one domain of the file."""
         found = self._documents.domains
         if len(found) == 1:
@@ -46,7 +46,7 @@ class DocumentSource:
         names = ", ".join(domain.name for domain in found)
         raise InputError(f"the file declares several domains: {names}", Location(self.name), "give each a file")
 
-    def problems(self) -> Mapping[str, Problem]:
+    def problems(self) -> Mapping[str, AnyProblem]:
         """Return the problems of the file."""
         return {problem.name: problem for problem in self._documents.problems}
 
@@ -129,9 +129,11 @@ def read_problem_file(path: Path, domain: Source) -> AnyProblem:
     if isinstance(domain, OtherSource) and suffix not in DOCUMENTS:
         return domain.read_problem(path)
     model = domain.domain()
+    if suffix in DOCUMENTS:
+        return _documented(path, model)
     if not isinstance(model, DomainModel) or (suffix not in KNOWN and suffix in languages()):
         raise _of_another_kind(path, domain)
-    if suffix == ".pddl" or (isinstance(domain, PddlSource) and suffix not in DOCUMENTS):
+    if suffix == ".pddl" or isinstance(domain, PddlSource):
         from planner.pddl import read_problem  # noqa: PLC0415 - see above
 
         return read_problem(path, model)
@@ -143,7 +145,7 @@ def _of_another_kind(path: Path, domain: Source) -> InputError:
     return InputError(message, Location(str(path)), "give the domain and the problem in the same language")
 
 
-def _documented(path: Path, domain: DomainModel) -> Problem:
+def _documented(path: Path, domain: AnyDomain) -> AnyProblem:
     """Return the one problem of a YAML or JSON file."""
     from planner.documents import read_documents  # noqa: PLC0415 - see above
 
