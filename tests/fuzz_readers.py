@@ -10,6 +10,7 @@ where an input took longer than `PATIENCE` seconds; such inputs are kept in file
 from __future__ import annotations
 
 import argparse
+import csv
 import gc
 import json
 import random
@@ -30,6 +31,9 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from htn import hddl
+from htn.hddl.writer import write_domain, write_problem
+from htn.model import HtnDomain
 from planner.budget import resident_bytes
 from planner.documents import read_documents, write_json, write_yaml
 from planner.documents.yaml_text import parse_yaml
@@ -41,6 +45,7 @@ from planner.pddl.plans import read_plan, write_plan
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data" / "ipc-classical"
+HTN_DATA = DATA.with_name("ipc2020-htn")
 LARGEST = 40_000
 """Files up to this many characters are mutated: larger ones have nothing that these have not."""
 PATIENCE = 10
@@ -67,6 +72,7 @@ READER_MODULES = [
         "pddl/plans",
     ),
     "documents/",
+    "hddl/",
 ]
 """What is measured with `--coverage`."""
 
@@ -83,6 +89,24 @@ DOMAIN = """(define (domain rooms) (:requirements :adl :action-costs) ; a small 
 PROBLEM = """(define (problem one) (:domain rooms) (:objects r2 - robot kitchen - room)
   (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= base 0.5) (idle))
   (:goal (and (at r2 kitchen) (exists (?x) (clean ?x)))) (:metric minimize (total-cost)))
+"""
+HDDL_DOMAIN = """(define (domain trips) (:requirements :hierarchy :method-preconditions)
+  (:types place thing - object town - place) (:constants home - town)
+  (:predicates (at ?x - thing ?p - place) (near ?p ?q - place))
+  (:task bring :parameters (?x - thing ?p - place)) (:task idle :precondition () :effect ())
+  (:method done :parameters (?x - thing ?p - place) :task (bring ?x ?p) :precondition (at ?x ?p) :subtasks ())
+  (:method far :parameters (?x - thing ?p ?q ?r - place) :task (bring ?x ?r)
+    :precondition (and (at ?x ?p) (not (near ?p ?r)) (forall (?y - thing) (not (= ?y ?x))))
+    :subtasks (and (a (move ?x ?p ?q)) (b (bring ?x ?r)) (c (idle))) :ordering (and (< a b) (b < c))
+    :constraints (and (not (= ?p ?q)) (sortof ?r - town)))
+  (:method rest :task (idle) :ordered-tasks (and (idle) (t (idle))) :constraints (= home home))
+  (:action move :parameters (?x - thing ?p ?q - place) :precondition (and (at ?x ?p) (near ?p ?q))
+    :effect (and (not (at ?x ?p)) (at ?x ?q) (increase (total-cost) 2))))
+"""
+HDDL_PROBLEM = """(define (problem one) (:domain trips) (:objects box - thing shop - place)
+  (:htn :parameters (?p - town) :tasks (and (first (bring box ?p)) (last (idle)) (idle)) :ordering (< first last)
+    :constraints (not (= ?p shop)))
+  (:init (at box shop) (near shop home)) (:goal (at box home)) (:metric minimize (total-cost)))
 """
 DOCUMENTS = """domain: errands
 resolution: 0.5
@@ -141,6 +165,7 @@ _>_<<: *go_{a: 1, a: 2}_problem: third_domain: errands_domian: x_- a_&c [&d [1, 
 WORDS = """( ) (( )) () - ? ?x ?y x a1 = < * + and or not imply forall exists when either increase decrease assign
 object number :action :parameters :precondition :effect :vars :derived :types :constants :predicates :functions
 :objects :init :goal :metric :domain :requirements :durative-action :constraints :axiom :invariant :method minimize
+:task :htn :subtasks :tasks :ordered-subtasks :ordered-tasks :ordering sortof typeof
 maximize total-cost total-time define domain problem at over oneof preference always probabilistic 5 2.5 -1 1e40 ;
 0: [1] : , { } [ ] null true types actions requires provides modifies parameters cost initial goal hard soft &a *a !!t
 """
@@ -182,13 +207,27 @@ def seeds(folders: int | None) -> list[tuple[str, str]]:
     return found
 
 
+def hierarchical_seeds(folders: int | None) -> list[tuple[str, str]]:
+    """Return small HDDL domains with a problem each, ours and those of the competition, if they are at hand."""
+    found = [(HDDL_DOMAIN, HDDL_PROBLEM)]
+    if not HTN_DATA.exists():
+        return found
+    rows = csv.DictReader((HTN_DATA / "tasks.tsv").read_text("utf-8").splitlines(), delimiter="\t")
+    files = {row["domain"]: (row["track"], row["domain_file"], row["problem_file"]) for row in rows}
+    for domain, (track, *names) in list(files.items())[:folders]:
+        one, other = [(HTN_DATA / track / domain / name).read_text("latin-1") for name in names]
+        if len(one) + len(other) < LARGEST and "(problem" in other:
+            found.append((one, other))
+    return found
+
+
 def _size(path: Path) -> int:
     return path.stat().st_size
 
 
 def readers(folders: int | None = None) -> list[Reader]:
     """Return every reader with its seeds, of all competition domains or the first `folders`."""
-    pairs = seeds(folders)
+    pairs, hierarchies = seeds(folders), hierarchical_seeds(folders)
     known = [parse_problem(problem, parse_domain(domain)) for domain, problem in pairs]
     domains = [problem.domain for problem in known]
     goals = [condition(problem.goal.hard) for problem in known]
@@ -202,11 +241,31 @@ def readers(folders: int | None = None) -> list[Reader]:
         Reader("pddl-domain", lambda text, _: parse_domain(text), [(domain, None) for domain, _ in pairs]),
         Reader("pddl-problem", parse_problem, problems),
         Reader("pddl-file", _through_files, pairs[:20]),
+        Reader("hddl-domain", _hddl_domain, [(domain, None) for domain, _ in hierarchies]),
+        Reader("hddl-problem", _hddl_problem, [(text, hddl.parse_domain(domain)) for domain, text in hierarchies]),
         Reader("condition", lambda text, _: parse_condition(text), [(goal, None) for goal in goals]),
         Reader("plan", lambda text, problem: write_plan(read_plan(text, problem)), plans),
         Reader("yaml", _document, [documents, *written, *((write_yaml(problem), None) for problem in small)], 4),
         Reader("json", _document, [as_json, *((write_json(problem), None) for problem in small)]),
     ]
+
+
+def _hddl_domain(text: str, _: object) -> HtnDomain:
+    """Read a domain; what is written of it is read as itself, once its names are legal."""
+    found = hddl.parse_domain(text)
+    once = hddl.parse_domain(write_domain(found))
+    if hddl.parse_domain(write_domain(once)) != once:
+        raise AssertionError("another domain is read of what is written of this one")
+    return found
+
+
+def _hddl_problem(text: str, domain: HtnDomain) -> object:
+    """Read a problem, and what is written of it as well."""
+    found = hddl.parse_problem(text, domain)
+    once = hddl.parse_problem(write_problem(found), domain)
+    if hddl.parse_problem(write_problem(once), domain) != once:
+        raise AssertionError("another problem is read of what is written of this one")
+    return found
 
 
 def _document(text: str, domain: DomainModel | None) -> object:
@@ -494,7 +553,7 @@ def _measured(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "coverage"]
         data = f"--data-file={folder}/data"
-        include = ",".join(f"*/planner/{name}*" for name in READER_MODULES)
+        include = ",".join(f"*/{name}*" for name in READER_MODULES)
         done = subprocess.run([*command, "run", data, f"--include={include}", __file__, *arguments], check=False)
         subprocess.run(
             [*command, "report", data, "--show-missing", "--omit=*/documents/writer.py,*/documents/emit.py"],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fuzz_readers import MUTATIONS, Reader, Report, fuzz, readers, run_one
 
-NAMES = ("pddl-domain", "pddl-problem", "pddl-file", "condition", "plan", "yaml", "json")
+NAMES = ("pddl-domain", "pddl-problem", "pddl-file", "hddl-domain", "hddl-problem", "condition", "plan", "yaml", "json")
 
 
 @cache
