@@ -33,8 +33,27 @@ class OtherProblem(Named, Protocol):
         """Return whether `plan`, a plan or its steps, works, and if not, where it breaks and why."""
 
 
+class Declarer:
+    """What authors declare a domain of another kind into, as they declare a classical one into a `Domain`."""
+
+    @property
+    def model(self) -> OtherDomain:
+        """The immutable domain; raises `DeclarationError` where declarations contradict each other."""
+        raise NotImplementedError
+
+
 AnyDomain = DomainModel | OtherDomain
 AnyProblem = Problem | OtherProblem
+
+
+def is_other_domain(value: object) -> bool:
+    """Return whether `value` is a domain of another kind: these have their classical part as `classical`."""
+    return isinstance(getattr(value, "classical", None), DomainModel)
+
+
+def is_other_problem(value: object) -> bool:
+    """Return whether `value` is a problem of another kind; see `is_other_domain`."""
+    return isinstance(getattr(value, "classical", None), Problem)
 
 
 def not_classical(found: Named, doing: str) -> UnsupportedError:

@@ -20,12 +20,13 @@ from planner.declare.places import Place, definition
 from planner.declare.problem import Facts, GoalLike, ProblemBuilder
 from planner.declare.scope import Scope
 from planner.declare.syntax import shown
+from planner.kinds import Declarer
 from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Methods:
+class Methods(Declarer):
     """Collects the tasks and methods of `domain`, checks each, and gives the immutable `model`.
 
     With `derived`, the tasks and methods that follow from the actions come after those declared here, which may use

@@ -15,6 +15,7 @@ from typing import Any
 
 from planner.declare import Domain
 from planner.errors import DeclarationError, ForethoughtError, InputError, Location, did_you_mean
+from planner.kinds import AnyDomain, AnyProblem, Declarer, is_other_domain, is_other_problem
 from planner.model import DomainModel, Problem
 from planner.pddl.text import read_text
 
@@ -39,29 +40,36 @@ class PythonSource:
         return {self._attribute: self._called(names[self._attribute])}
 
     def _called(self, value: Any) -> Any:
-        if callable(value) and not isinstance(value, Domain):
+        if callable(value) and not isinstance(value, Domain | Declarer):
             with told_as_input(self._path):
                 return value()
         return value
 
     @cached_property
-    def _problems(self) -> dict[str, Problem]:
+    def _problems(self) -> dict[str, AnyProblem]:
         """Problems under the names that they have, or those of their variables where names repeat."""
-        found: dict[str, Problem] = {}
+        found: dict[str, AnyProblem] = {}
         for variable, value in self._names.items():
-            if isinstance(value, Problem) and not any(value is each for each in found.values()):
+            if (isinstance(value, Problem) or is_other_problem(value)) and not any(
+                value is each for each in found.values()
+            ):
                 found[value.name if value.name not in found else variable] = value
         return found
 
-    def domain(self) -> DomainModel:
-        """Return the one domain of the file: a `Domain` or `DomainModel` value, or that of its problems."""
-        found = {name: value for name, value in self._names.items() if isinstance(value, Domain | DomainModel)}
+    def domain(self) -> AnyDomain:
+        """Return the one domain of the file: one declared in Python, a finished model, or that of its problems.
+
+        Of other kinds than the classical one come first: what they are declared on may stand beside them.
+        """
+        found = {name: value for name, value in self._names.items() if _is_of_another_kind(value)} or {
+            name: value for name, value in self._names.items() if isinstance(value, Domain | DomainModel)
+        }
         distinct = {id(value): name for name, value in reversed(found.items())}
         if not found and "domain" in self._names:
             value = self._called(self._names["domain"])
             return model_of(value, self.name)
         if not found and self._problems:
-            return next(iter(self._problems.values())).domain
+            return model_of(next(iter(self._problems.values())), self.name)
         if not found:
             hint = "it needs a value made with Domain(…), or a Problem"
             raise InputError("the file leaves no domain behind", Location(str(self._path)), hint)
@@ -72,7 +80,7 @@ class PythonSource:
         with told_as_input(self._path):
             return model_of(next(iter(found.values())), self.name)
 
-    def problems(self) -> Mapping[str, Problem]:
+    def problems(self) -> Mapping[str, AnyProblem]:
         """Return the problems of the file, in the order of their variables."""
         if self._problems:
             return self._problems
@@ -81,14 +89,21 @@ class PythonSource:
         return found if isinstance(found, Mapping) else {}
 
 
-def model_of(value: Any, name: str) -> DomainModel:
+def _is_of_another_kind(value: object) -> bool:
+    return isinstance(value, Declarer) or is_other_domain(value)
+
+
+def model_of(value: Any, name: str) -> AnyDomain:
     """Return the model of what should be a domain."""
-    if isinstance(value, Domain):
+    found: AnyDomain
+    if isinstance(value, Domain | Declarer):
         return value.model
-    if isinstance(value, DomainModel):
-        return value
-    if isinstance(value, Problem):
-        return value.domain
+    if isinstance(value, DomainModel) or is_other_domain(value):
+        found = value
+        return found
+    if isinstance(value, Problem) or is_other_problem(value):
+        found = value.domain
+        return found
     raise InputError(f"{name} gives {type(value).__name__}, which is no domain", hint="return Domain(…)")
 
 

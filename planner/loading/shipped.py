@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.errors import InputError
+from planner.kinds import AnyDomain, AnyProblem
 from planner.loading.python import model_of, told_as_input
-from planner.model import DomainModel, Problem
 
 GROUP: Final = "forethought.domains"
 
@@ -38,11 +38,11 @@ class ShippedSource:
             raise InputError(f"the domain name {self.name!r} is ambiguous: it leads to {places}")
         return _loaded(*entries.values())
 
-    def domain(self) -> DomainModel:
+    def domain(self) -> AnyDomain:
         """Return the domain."""
         return model_of(self._call("domain"), f"domain() of {self.name}")
 
-    def problems(self) -> Mapping[str, Problem]:
+    def problems(self) -> Mapping[str, AnyProblem]:
         """Return its problems by name."""
         found = self._call("problems")
         if not isinstance(found, Mapping):

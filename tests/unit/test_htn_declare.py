@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from htn_brute import cheapest_steps
 
 from htn.declare import Methods
-from htn.model import Method, Network, Subtask, Task, sequence
-from planner import Domain, Entity
+from htn.model import HtnProblem, Method, Network, Subtask, Task, sequence
+from planner import Domain, Entity, InputError, load, load_domain
 from planner.declare import PredicateRef
-from planner.model import TRUE, And, Atom, Equals, Exists, Goal, Not, Or, Variable
+from planner.model import TRUE, And, Atom, Equals, Exists, Goal, Not, Or, Problem, Variable
 from planner.plan import Step
 
 
@@ -247,3 +249,42 @@ def test_methods_of_a_finished_model(office: Domain) -> None:
     how.task("go", robot=Robot, room=Room)
     assert how.model.classical is office.model
     assert how.model.name == "office"
+
+
+FILE = """
+from htn.declare import Methods
+from planner import Domain
+
+office = Domain("office", types=["room"])
+office.action("enter", {"room": "room"}, provides="in(room)")
+how = Methods(office)
+how.task("visit", room="room")
+how.method("once", {"room": "room"}, task="visit(room)", subtasks=["enter(room)"])
+today = how.problem("today", objects={"lab": "room"}, tasks=["visit(lab)"])
+"""
+
+
+def test_python_files_with_hierarchies_are_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "office.py"
+    path.write_text(FILE)
+    problem = load(path)
+    assert isinstance(problem, HtnProblem)
+    assert cheapest_steps(problem) == (Step("enter", ("lab",), 1),)
+    assert load(path, "today").name == "today"
+    assert load_domain(path) == problem.domain == load_domain(f"{path}:how") == load_domain(f"{path}:today")
+    assert load_domain(f"{path}:office") == problem.domain.classical
+    (tmp_path / "later.yaml").write_text("problem: later\nobjects: {hall: room}\ntasks: [visit(hall)]")
+    later = load(path, tmp_path / "later.yaml")
+    assert isinstance(later, HtnProblem)
+    assert cheapest_steps(later) == (Step("enter", ("hall",), 1),)
+    (tmp_path / "classical.py").write_text(
+        FILE.partition("how =")[0] + "now = office.problem(goal='in(x)', objects={'x': 'room'})"
+    )
+    assert isinstance(load(tmp_path / "classical.py"), Problem)
+
+
+def test_two_hierarchies_in_a_file_need_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "office.py"
+    path.write_text(FILE + "other = Methods(office)\n")
+    with pytest.raises(InputError, match="several domains: how, other; name one"):
+        load_domain(path)
