@@ -20,8 +20,9 @@ Spans = list[tuple[int, int]]
 def arranged(problem: HtnProblem, tree: Decomposition) -> Decomposition:
     """Return `tree` with the children of each node in the order of its method's subtasks, where they fit these at all.
 
-    They fit where names, arguments and the order of steps agree; of several such orders, the one nearest to what is
-    written is taken, whatever the method's precondition says. Children in a total order are left as they are.
+    They fit where names, arguments and the order of steps agree, whatever the method's precondition says. They stay as
+    they are written where that fits; otherwise, what is first among equals has the first steps. Children in a total
+    order always stay as they are.
     """
     spans = _spans(tree)
     nodes = list(tree.nodes)
@@ -100,31 +101,27 @@ class _Arrangement:
 
     def _searched(self) -> tuple[int, ...] | None:
         """Place children by backtracking, those of the most exacting subtasks first."""
-        tasks = [self._nodes[child].task for child in self._children]
-        fitting = [
-            [
-                child
-                for child, task in zip(self._children, tasks, strict=True)
-                if _unified(each, task, self._known) is not None
-            ]
-            for each in self._subtasks
-        ]
+        children = sorted(self._children, key=lambda child: self._spans[child])
+        fitting = [[child for child in children if self._fits(each, child)] for each in self._subtasks]
         line = sorted(range(len(fitting)), key=lambda place: len(fitting[place]))
         placed: dict[int, int] = {}
+        used: set[int] = set()
         choices = [_Choice(self._known, iter(fitting[line[0]]))] if line else []
         for _ in range(MOST_TRIES):
             if not choices:
                 return None
             place = line[len(choices) - 1]
-            placed.pop(place, None)
-            child = next(choices[-1].others, None)
+            used.discard(placed.pop(place, -1))
+            child = next((each for each in choices[-1].others if each not in used), None)
             if child is None:
                 choices.pop()
                 continue
             binding = _unified(self._subtasks[place], self._nodes[child].task, choices[-1].binding)
-            if binding is None or child in placed.values() or not self._is_ordered({**placed, place: child}):
-                continue
             placed[place] = child
+            if binding is None or not self._is_ordered(placed):
+                del placed[place]
+                continue
+            used.add(child)
             if len(placed) == len(line):
                 return tuple([placed[each] for each in range(len(line))])
             choices.append(_Choice(binding, iter(fitting[line[len(choices)]])))

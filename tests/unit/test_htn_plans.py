@@ -1,0 +1,381 @@
+"""Hierarchical plans as text and as JSON: what is written, what is read, and every mistake with its place."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from htn_post import (
+    DOMAIN,
+    PLAN,
+    ROUND,
+    STEPS,
+    TREE,
+    atom,
+    did,
+    problem_of,
+    steps_of,
+    tree_of,
+    variables,
+)
+
+from htn.draw import drawn
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
+from htn.plan import Decomposition, Node
+from htn.plan_files import plan_from_data, plan_from_text
+from htn.plans import read_plan, write_plan
+from htn.verify import completed, validate
+from htn.verify.sequence import decomposition_of, judged
+from planner.budget import Budget, LimitReached
+from planner.errors import PlanError
+from planner.model import Action, Atom, DomainModel, Object, Problem
+from planner.plan import Plan, Step
+from planner.records import replace
+
+TEXT = """\
+==>
+0 load p t a
+1 drive t a b
+2 rest
+3 drive t b c
+4 unload p t c
+5 drive t c b
+6 load q t b
+7 drive t b a
+8 unload q t a
+root 9 10 11
+9 deliver p c -> bring 12 0 13 4
+10 deliver q a -> bring 14 6 15 8
+11 break -> nap 2
+12 get t a -> stay
+13 get t c -> via 16 17
+14 get t b -> go 5
+15 get t a -> go 7
+16 get t b -> go 1
+17 get t c -> go 3
+<==
+"""
+
+
+def lines(**others: str) -> str:
+    """The text with other lines in the place of some: `line_3="…"`."""
+    found = TEXT.splitlines()
+    for name, line in others.items():
+        found[int(name.removeprefix("line_")) - 1] = line
+    return "\n".join(found)
+
+
+def test_a_plan_is_written_as_the_competition_wants_it():
+    assert write_plan(PLAN) == TEXT
+
+
+def test_a_plan_is_read():
+    plan = read_plan(TEXT, ROUND)
+    assert plan.steps == STEPS
+    assert validate(ROUND, plan).valid
+    assert write_plan(completed(ROUND, plan)) == TEXT
+
+
+def numbered(offset: int) -> str:
+    """The text with other numbers, and tasks in another order."""
+    start, *rest = TEXT.splitlines()
+    end = rest.pop()
+
+    def number(word: str) -> str:
+        return str(997 * int(word) % 1_009 + offset) if word.isdigit() else word
+
+    moved = [" ".join(number(word) for word in line.split()) for line in rest]
+    tasks = moved[10:]
+    random.Random(offset).shuffle(tasks)
+    return "\n".join([start, *moved[:10], *tasks, end])
+
+
+LENIENT = {
+    "other numbers": numbered(0),
+    "negative numbers": numbered(-500),
+    "parentheses": TEXT.replace("drive t c b", "(drive t c b)").replace("deliver p c", "(deliver p c)"),
+    "brackets": TEXT.replace("drive t c b", "drive[t,c,b]").replace("get t b", "get[t,b]"),
+    "upper case": TEXT.upper(),
+    "comments": TEXT.replace("\nroot", "\n; the tasks\nroot").replace("rest", "rest ; at last"),
+    "blank lines": TEXT.replace("\n", "\n\n  \t"),
+    "what a planner prints before": "searching -> 12\n0 nonsense\n" + TEXT,
+    "what a planner prints after": TEXT + "solved in 3 s\n0 -> 1",
+    "an earlier plan": "==>\n0 rest\nroot 0\n<==\n" + TEXT,
+    "no end": TEXT.removesuffix("<==\n"),
+    "a first step beside the start": TEXT.replace("==>\n0", "==> 0"),
+    "line ends": TEXT.replace("\n", "\r\n"),
+    "a task above all": lines(line_11="root 30", line_20="17 get t c -> go 3\n30 __top -> __top_method 9 10 11"),
+    "a task above all in brackets": lines(line_11="root 30", line_20="17 get t c -> go 3\n30 __top[] -> m 9 10 11"),
+    "roots in another order": lines(line_11="root 11 10 9"),
+}
+
+
+@pytest.mark.parametrize("name", LENIENT)
+def test_what_does_not_matter(name):
+    plan = read_plan(LENIENT[name], ROUND)
+    assert plan.steps == STEPS
+    assert validate(ROUND, plan).valid
+
+
+MISTAKES = {
+    "empty": ("", "plan:1:1: found no line ==>"),
+    "no start": (TEXT.removeprefix("==>\n"), "plan:1:1: found no line ==>"),
+    "a step without a number": (lines(line_3="drive t a b"), "plan:3:1: found 'drive', expected the number of a task"),
+    "a step that is a number": (lines(line_4="2"), "plan:4:1: found a number alone, expected an action after it"),
+    "a number twice": (lines(line_3="0 drive t a b"), "plan:3:1: the number 0 is given twice"),
+    "a number twice, among tasks": (lines(line_14="8 break -> nap 2"), "plan:14:1: the number 8 is given twice"),
+    "a fraction": (lines(line_4="2.5 rest"), "plan:4:1: found '2.5', expected the number of a task"),
+    "an unknown action": (
+        lines(line_3="1 drve t a b"),
+        "plan:3:3: the problem has no action 'drve'; did you mean 'drive'?",
+    ),
+    "a task among the steps": (lines(line_3="1 get t b"), "plan:3:3: the problem has no action 'get'"),
+    "arguments of an action": (lines(line_3="1 drive t b"), "plan:3:3: 'drive' has 2 arguments here, expected 3"),
+    "an unknown object": (lines(line_3="1 drive t a d"), "plan:3:13: the problem has no object 'd'"),
+    "no root": (
+        "\n".join(line for line in TEXT.splitlines() if not line.startswith("root")),
+        "plan:11:15: found '->' before the line 'root'; 'root' comes after the steps",
+    ),
+    "a root that is no number": (lines(line_11="root 9 10 x"), "plan:11:11: found 'x', expected the number of a task"),
+    "a root that is nothing": (lines(line_11="root 9 10 12 99"), "plan:11:14: no line has the number 99"),
+    "two roots": (lines(line_12="root 9"), "plan:12:1: found 'root', expected the number of a task"),
+    "no arrow": (
+        lines(line_14="11 break nap 2"),
+        "plan:14:1: found 'break nap 2', expected a task with its arguments, '->', a method",
+    ),
+    "no task": (lines(line_14="11 -> nap 2"), "plan:14:1: found '-> nap 2', expected a task"),
+    "no method": (lines(line_14="11 break ->"), "plan:14:1: found 'break ->', expected a task"),
+    "an unknown task": (
+        lines(line_12="9 delver p c -> bring 12 0 13 4"),
+        "plan:12:3: the problem has no compound task 'delver'; did you mean 'deliver'?",
+    ),
+    "an action that is decomposed": (
+        lines(line_14="11 rest -> nap 2"),
+        "plan:14:4: the problem has no compound task 'rest'",
+    ),
+    "arguments of a task": (lines(line_15="12 get t -> stay"), "plan:15:4: 'get' has 1 argument here, expected 2"),
+    "an unknown object of a task": (lines(line_15="12 get t x -> stay"), "plan:15:10: the problem has no object 'x'"),
+    "an unknown method": (
+        lines(line_15="12 get t a -> sty"),
+        "plan:15:15: the problem has no method 'sty'; did you mean 'stay'?",
+    ),
+    "a subtask that is no number": (
+        lines(line_14="11 break -> nap (rest)"),
+        "plan:14:18: found 'rest', expected the number of a task",
+    ),
+    "a subtask that is nothing": (lines(line_14="11 break -> nap 50"), "plan:14:17: no line has the number 50"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_have_places(name):
+    text, message = MISTAKES[name]
+    with pytest.raises(PlanError) as caught:
+        read_plan(text, ROUND, "plan")
+    assert message in str(caught.value)
+
+
+FLAWS = {
+    "a subtask of two": (lines(line_20="17 get t c -> go 1"), "is a subtask twice"),
+    "a task below itself": (lines(line_16="13 get t c -> via 16 13"), "is a subtask twice"),
+    "a task that is nobody's": (lines(line_19="16 get t b -> go 1\n18 get t c -> stay"), "belongs to no task"),
+    "a subtask too many": (lines(line_14="11 break -> nap 2 3"), "it has 1 subtasks, but 2 here"),
+    "another order of a total order": (
+        lines(line_12="9 deliver p c -> bring 0 12 13 4"),
+        "its subtask 1 is get(?t, ?from), not load(p, t, a)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_what_can_be_read_but_is_no_plan(name):
+    text, reason = FLAWS[name]
+    assert reason in validate(ROUND, read_plan(text, ROUND)).reason
+
+
+MIXED = Method(
+    "mixed",
+    atom("deliver ?p ?to"),
+    variables("p to t from mid"),
+    network=Network(
+        tuple(Subtask(atom(each)) for each in ("drive ?t ?from ?mid", "rest", "drive ?t ?mid ?to", "rest")),
+        ((0, 2), (2, 3)),
+    ),
+)
+SHUFFLED = problem_of("deliver p c")
+SHUFFLED = replace(SHUFFLED, domain=replace(DOMAIN, methods={"mixed": MIXED}))
+
+
+@pytest.mark.parametrize("numbers", ["0 2 1 3", "3 2 1 0", "2 0 3 1", "1 3 0 2"])
+def test_subtasks_in_any_order(numbers):
+    """The two drives and the two rests can only be told apart by the order of steps."""
+    text = f"==>\n0 rest\n1 drive t a b\n2 drive t b c\n3 rest\nroot 4\n4 deliver p c -> mixed {numbers}\n<=="
+    plan = completed(SHUFFLED, read_plan(text, SHUFFLED))
+    assert plan.tree.nodes[4].children == (1, 0, 2, 3)
+    assert plan.tree.nodes[4].binding == ("p", "c", "t", "a", "b")
+    assert validate(SHUFFLED, plan).valid
+
+
+def test_subtasks_that_fit_in_no_order_stay_as_they_are():
+    text = "==>\n0 drive t b c\n1 rest\n2 drive t a b\n3 rest\nroot 4\n4 deliver p c -> mixed 3 2 1 0\n<=="
+    plan = read_plan(text, SHUFFLED)
+    assert plan.tree.nodes[4].children == (3, 2, 1, 0)
+    assert not validate(SHUFFLED, plan).valid
+
+
+def test_many_tasks_in_any_order():
+    texts = [f"drive t {x} {y}" for x, y in ("ab", "bc", "cb", "ba")] * 250
+    problem = problem_of(*texts)
+    plan = Plan(steps_of(*texts), problem, tree_of(*(did(number, text) for number, text in enumerate(texts, start=1))))
+    text = write_plan(plan)
+    numbers = [str(number) for number in range(1_000)]
+    random.Random(1).shuffle(numbers)
+    mixed = text.replace("root " + " ".join(map(str, range(1_000))), "root " + " ".join(numbers))
+    assert mixed != text
+    assert validate(problem, read_plan(mixed, problem)).valid
+
+
+def test_names_that_are_no_words_are_written_as_in_hddl():
+    rest = Action("Have a rest", variables("where"), cost=(0,))
+    pause = Method("root -> (1)", Atom("time off"), (), network=sequence(Atom(rest.name, ("Room 2",))))
+    classical = DomainModel("office", {"place": ()}, (Object("Room 2", ("place",)),), actions={rest.name: rest})
+    domain = HtnDomain(classical, {"time off": Task("time off")}, {pause.name: pause})
+    problem = HtnProblem(domain, Problem("day", classical), sequence(Atom("time off")))
+    nodes = (Node(Atom("time off"), None, pause.name, (), (1,)), Node(Atom(rest.name, ("Room 2",)), 0))
+    plan = Plan((Step(rest.name, ("Room 2",)),), problem, Decomposition(nodes, (0,)))
+    assert validate(problem, plan).valid
+    text = write_plan(plan)
+    assert text == "==>\n0 have-a-rest room-2\nroot 1\n1 time-off -> root---1 0\n<==\n"
+    assert write_plan(read_plan(text, problem)) == text
+
+
+def test_json_gives_the_plan_back():
+    read = plan_from_text(json.dumps(PLAN.to_dict()), ROUND)
+    assert read == PLAN
+    assert read.tree == TREE
+    assert read.problem is ROUND
+
+
+def test_json_without_costs_has_those_of_the_actions():
+    data = PLAN.to_dict()
+    for step in data["steps"]:
+        del step["cost"]
+    assert plan_from_data({"status": "SOLVED", "plan": data}, ROUND).cost == 12
+
+
+def with_node(**changes: object) -> dict[str, object]:
+    data = PLAN.to_dict()
+    data["decomposition"]["nodes"][2] |= changes
+    return data
+
+
+DATA_MISTAKES = {
+    "no steps": ({"decomposition": TREE.to_dict()}, "data: found no steps in it"),
+    "no decomposition": ({**PLAN.to_dict(), "decomposition": 5}, "data: the decomposition is none; expected"),
+    "no nodes": ({**PLAN.to_dict(), "decomposition": {"roots": []}}, "data: the decomposition is none; expected"),
+    "names as roots": (
+        {**PLAN.to_dict(), "decomposition": {**TREE.to_dict(), "roots": ["deliver"]}},
+        "data: the decomposition is none; expected",
+    ),
+    "objects that are no names": (
+        {**PLAN.to_dict(), "decomposition": {**TREE.to_dict(), "binding": [3]}},
+        "data: the decomposition is none; expected",
+    ),
+    "a task that is no name": (with_node(task=3), "data: node 2 of the decomposition is none; expected"),
+    "children that are no numbers": (with_node(children=["rest"]), "data: node 2 of the decomposition is none"),
+    "a binding that is no list": (with_node(binding="t"), "data: node 2 of the decomposition is none"),
+    "arguments that are no names": (with_node(arguments=[1]), "data: node 2 of the decomposition is none"),
+}
+
+
+@pytest.mark.parametrize("name", DATA_MISTAKES)
+def test_mistakes_in_json(name):
+    data, message = DATA_MISTAKES[name]
+    with pytest.raises(PlanError) as caught:
+        plan_from_data(data, ROUND, "data")
+    assert message in str(caught.value)
+
+
+BARE = "(load p t a)\n(drive t a b)\n(rest)\n(drive t b c)\n(unload p t c)\n(drive t c b)\n"
+BARE += "(load q t b)\n(drive t b a)\n(unload q t a)\n; cost = 12\n"
+
+
+@pytest.mark.parametrize("text", [BARE, TEXT.partition("root")[0], TEXT.partition("root")[0] + "<=="])
+def test_steps_alone_are_a_plan_without_decomposition(text):
+    plan = plan_from_text(text, ROUND)
+    assert plan == Plan(STEPS, ROUND)
+    assert plan.tree is None
+    verdict = judged(ROUND, plan, Budget(60))
+    assert verdict.valid
+    assert verdict.cost == 12
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (STEPS[1:], "step 4 unload(p, t, c): requires in(p, t)"),
+        ((*STEPS[:2], *STEPS[3:]), ""),
+        ((*STEPS, *steps_of("rest")), "no decomposition of the tasks gives these steps"),
+        ((*steps_of("rest"), *STEPS[:2], *STEPS[3:]), ""),
+        (STEPS[:5], "at the end, the goal requires lies(q, a)"),
+    ],
+)
+def test_steps_alone_that_are_judged(steps, reason):
+    verdict = judged(ROUND, Plan(steps, ROUND), Budget(60))
+    assert verdict.valid is (not reason)
+    assert reason in verdict.reason
+
+
+def test_a_plan_with_a_decomposition_is_judged_by_it():
+    assert judged(ROUND, PLAN, Budget(0)).valid
+
+
+def test_the_search_for_a_decomposition_keeps_to_its_budget():
+    with pytest.raises(LimitReached):
+        decomposition_of(ROUND, STEPS, Budget(0))
+
+
+DRAWN = """\
+round
+├── deliver(p, c)  by bring
+│   ├── get(t, a)  by stay
+│   ├── 1. load(p, t, a)
+│   ├── get(t, c)  by via
+│   │   ├── get(t, b)  by go
+│   │   │   └── 2. drive(t, a, b)
+│   │   └── get(t, c)  by go
+│   │       └── 4. drive(t, b, c)
+│   └── 5. unload(p, t, c)
+├── deliver(q, a)  by bring
+│   ├── get(t, b)  by go
+│   │   └── 6. drive(t, c, b)
+│   ├── 7. load(q, t, b)
+│   ├── get(t, a)  by go
+│   │   └── 8. drive(t, b, a)
+│   └── 9. unload(q, t, a)
+└── break  by nap
+    └── 3. rest
+"""
+
+
+@pytest.mark.parametrize("depth", [None, 25, 4])
+def test_a_plan_is_drawn_as_a_tree(depth):
+    assert drawn(PLAN, depth=depth) == DRAWN
+
+
+def test_a_tree_is_drawn_down_to_some_level():
+    assert drawn(PLAN, depth=1) == (
+        "round\n├── deliver(p, c)  by bring\n│   └── … 4 steps below\n"
+        "├── deliver(q, a)  by bring\n│   └── … 4 steps below\n└── break  by nap\n    └── … 1 step below\n"
+    )
+
+
+def test_deep_trees_are_drawn():
+    problem = problem_of("get t b")
+    levels = [Node(atom("get t b"), None, "late", ("t", "b"), (place + 1,)) for place in range(3_000)]
+    tree = Decomposition((*levels, Node(atom("get t b"), None, "stay", ("t", "b"))), (0,))
+    text = drawn(Plan((), problem, tree))
+    assert text.endswith("└── … 0 steps below\n")
+    assert len(text.splitlines()) == 27
+    assert read_plan(write_plan(Plan((), problem, tree)), problem).steps == ()
