@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from htn.hddl.tasks import Bound, below, read_terms, unbound
+from htn.hddl.tasks import Bound, read_terms, unbound
 from planner.annotations import Final
 from planner.model import Formula, Variable
 from planner.model.formulas import conjunction
@@ -66,8 +66,8 @@ def _narrow(tree: Tree, words: Vocabulary, bound: dict[str, Variable]) -> None:
 
 def _common(types: Types, one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """Return the widest types that are below, or among, both; `one` as it is where it says enough."""
-    others = below(types.declared, other)
+    others = types.below(other)
     if others.issuperset(one):
         return one
-    both = below(types.declared, one) & others
+    both = types.below(one) & others
     return tuple([name for name in types.declared if name in both and not both & (types.above([name]) - {name})])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from htn.model import Task
 from planner.annotations import Final
 from planner.errors import PddlError
-from planner.model import Atom, TypeHierarchy, Variable
+from planner.model import Atom, Variable
 from planner.pddl.conditions import read_condition
 from planner.pddl.effects import read_effects
 from planner.pddl.parts import read_name, read_parts
@@ -99,9 +99,9 @@ class Heads:
             return True
         key = (found, wanted)
         if key not in self._overlaps:
-            words = self.words
-            shared = below(words.types.declared, found) & below(words.types.declared, wanted)
-            self._overlaps[key] = bool(shared) or not words.extent(found).isdisjoint(words.extent(wanted))
+            extent, below = self.words.extent, self.words.types.below
+            shared = not below(found).isdisjoint(below(wanted))
+            self._overlaps[key] = shared or not extent(found).isdisjoint(extent(wanted))
         return self._overlaps[key]
 
 
@@ -117,9 +117,3 @@ def unbound(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlErro
     """Return the error for the variable at item `index` of `tree`, which is not `bound`."""
     hint = nearest(tree[index], bound) or "declare it in ':parameters'"
     return words.source.error(f"the variable {quote(tree[index])} is not bound", tree, index, hint)
-
-
-def below(types: Mapping[str, tuple[str, ...]], wanted: Iterable[str]) -> set[str]:
-    """Return the types of `wanted`, and all that are below one of them."""
-    hierarchy, wanted = TypeHierarchy(types), set(wanted)
-    return wanted.union(name for name in types if not wanted.isdisjoint(hierarchy.ancestors(name)))

@@ -57,17 +57,29 @@ def _types(source: Source, tree: Tree, index: int) -> tuple[str, ...]:
 class Types:
     """The types that a file may use; where `unresolved`, any."""
 
-    __slots__ = ("declared", "source", "unresolved")
+    __slots__ = ("_hierarchy", "declared", "source", "unresolved")
 
     def __init__(self, source: Source, declared: Mapping[str, tuple[str, ...]], *, unresolved: bool = False) -> None:
         self.source = source
         self.declared = declared
         self.unresolved = unresolved
+        self._hierarchy: TypeHierarchy | None = None
+
+    @property
+    def hierarchy(self) -> TypeHierarchy:
+        """What is above what; made when it is first asked for."""
+        if self._hierarchy is None:
+            self._hierarchy = TypeHierarchy(self.declared)
+        return self._hierarchy
 
     def above(self, types: Iterable[str]) -> set[str]:
         """Return `types` and all types above them."""
-        hierarchy = TypeHierarchy(self.declared)
-        return set().union(*(hierarchy.ancestors(name) for name in types))
+        return set().union(*(self.hierarchy.ancestors(name) for name in types))
+
+    def below(self, types: Iterable[str]) -> set[str]:
+        """Return `types` and all types below them."""
+        wanted = set(types)
+        return wanted.union(name for name in self.declared if not wanted.isdisjoint(self.hierarchy.ancestors(name)))
 
     def check(self, types: tuple[str, ...], tree: Tree, index: int) -> None:
         """Raise unless all of `types` are declared; `index` is where their first user stands."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.errors import PddlError
-from planner.model import Atom, Function, Object, Predicate, TypeHierarchy, Variable
+from planner.model import Atom, Function, Object, Predicate, Variable
 from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
 from planner.records import dataclass, field
@@ -54,7 +54,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         self.arities = {name: len(predicate.parameters) for name, predicate in self.predicates.items()}
-        self._members = TypeHierarchy(self.types.declared).objects_by_type(self.objects.values())
+        self._members = self.types.hierarchy.objects_by_type(self.objects.values())
 
     def extent(self, types: tuple[str, ...]) -> set[str]:
         """Return the names of the objects that are of any of `types`."""
