@@ -7,7 +7,7 @@ from planner.errors import UnsupportedError
 from planner.model import DomainModel, Problem
 
 if TYPE_CHECKING:
-    from planner.plan import Result
+    from planner.plan import Plan, Result
     from planner.validate import Verdict
 
 
@@ -26,11 +26,18 @@ class OtherDomain(Named, Protocol):
 class OtherProblem(Named, Protocol):
     """A problem of another kind."""
 
+    @property
+    def domain(self) -> OtherDomain:
+        """Its domain."""
+
     def solve(self, **options: Any) -> Result:
         """Return the answer to the problem; the options are those of `planner.solve`."""
 
+    def read_plan(self, text: str, source: str) -> Plan:
+        """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""
+
     def validate(self, plan: Any) -> Verdict:
-        """Return whether `plan`, a plan or its steps, works, and if not, where it breaks and why."""
+        """Return whether `plan` works, and if not, where it breaks and why."""
 
 
 class Declarer:

@@ -4,7 +4,21 @@ What is PDDL is read by `planner.pddl`; here is what HDDL adds. Writing is in a 
 that reading does not wait for it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from htn.hddl.domains import parse_domain, read_domain
 from htn.hddl.problems import parse_problem, read, read_problem
 
-__all__ = ["parse_domain", "parse_problem", "read", "read_domain", "read_problem"]
+if TYPE_CHECKING:
+    from planner.kinds import AnyDomain, AnyProblem
+
+__all__ = ["parse_domain", "parse_problem", "read", "read_domain", "read_problem", "write"]
+
+
+def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
+    """Return a domain, or a problem with its domain, as HDDL: texts by the names of files; see `htn.hddl.files`."""
+    from htn.hddl import files  # noqa: PLC0415 - reading does not wait for it
+
+    return files.write(source)

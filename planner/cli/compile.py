@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Final
+from planner.annotations import TYPE_CHECKING, Final, cast
 from planner.cli.arguments import add_domain, add_problem
 from planner.cli.exits import Exit
 from planner.cli.output import give, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError, UnsupportedError
-from planner.kinds import not_classical
+from planner.kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
 from planner.model import DomainModel, Metric, Problem
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from planner.pddl.export import Level
 
 ABOUT: Final = "Write a domain, and a problem if there is one, in another language."
-Source = Problem | DomainModel
-LANGUAGES: Final = ("pddl", "yaml", "json")
+Source = AnyProblem | AnyDomain
+LANGUAGES: Final = ("pddl", "hddl", "yaml", "json")
 LEVELS: Final = ("strips", "adl")
 """How much of PDDL may be used."""
 
@@ -29,17 +29,12 @@ def arguments(parser: Parser) -> None:
     add_domain(parser)
     add_problem(parser, optional=True)
     languages = "|".join(LANGUAGES)
-    parser.add_argument("--to", type=language, required=True, metavar=languages, help="The language to write.")
+    parser.add_argument(
+        "--to", type=one_of(*LANGUAGES), required=True, metavar=languages, help="The language to write."
+    )
     lowest = "For PDDL (default: the lowest that the domain allows)."
     parser.add_argument("--level", type=one_of(*LEVELS), metavar="|".join(LEVELS), help=lowest)
     parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
-
-
-def language(text: str) -> str:
-    """Read the name of a language; raises `UnsupportedError` for one that is not written yet."""
-    if text == "hddl":
-        raise UnsupportedError("writing HDDL", "--to pddl writes what classical planners take")
-    return one_of(*LANGUAGES)(text)
 
 
 def run(_started: float, *, domain: str, problem: str | None, to: str, level: Level | None, out: Path | None) -> Exit:
@@ -49,8 +44,8 @@ def run(_started: float, *, domain: str, problem: str | None, to: str, level: Le
     if level is not None and to != "pddl":
         raise InputError("--level belongs to --to pddl")
     source = domain_or_problem(domain, problem)
-    if not isinstance(source, Source):
-        raise not_classical(source, "compiling")
+    if to == "pddl" and not isinstance(source, Problem | DomainModel):
+        raise not_classical(source, "writing PDDL for")
     if out is None:
         give(as_one_text(source, to, level))
         return Exit.OK
@@ -77,15 +72,29 @@ def as_files(source: Source, to: str, level: Level | None) -> dict[str, str]:
     """Return domain and problem as files: names and texts."""
     from planner.documents import write_json, write_yaml  # noqa: PLC0415 - as above
 
-    if to == "pddl":
+    if isinstance(source, Problem | DomainModel) and to == "pddl":
         return as_pddl(source, level)
+    if to == "hddl":
+        return as_hddl(source)
     write = write_yaml if to == "yaml" else write_json
-    if isinstance(source, DomainModel):
+    if isinstance(source, DomainModel) or is_other_domain(source):
         return {f"domain.{to}": write(source)}
-    return {f"domain.{to}": write(source.domain), f"problem.{to}": write(source, domain=False)}
+    problem = cast("AnyProblem", source)
+    return {f"domain.{to}": write(problem.domain), f"problem.{to}": write(problem, domain=False)}
 
 
-def as_pddl(source: Source, level: Level | None) -> dict[str, str]:
+def as_hddl(source: Source) -> dict[str, str]:
+    """Return HDDL; what is classical is written with the methods that follow from its actions."""
+    from planner.loading.others import languages  # noqa: PLC0415 - loaded only where HDDL is written
+
+    language = languages().get(".hddl")
+    if language is None:
+        raise UnsupportedError("writing HDDL", "install all packages of forethought")
+    files: dict[str, str] = language.load().write(source)
+    return files
+
+
+def as_pddl(source: Problem | DomainModel, level: Level | None) -> dict[str, str]:
     """Return PDDL; a domain alone is written on the level "adl", since what "strips" takes depends on the problem."""
     from planner.pddl.export import export  # noqa: PLC0415 - loaded only where PDDL is written
 
