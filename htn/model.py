@@ -7,13 +7,16 @@ actions, and a hierarchical problem *has* a `Problem` with objects, initial stat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from itertools import pairwise
 
+from htn.orders import Order, linear
+from planner.annotations import TYPE_CHECKING
 from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
 from planner.records import dataclass, field
 
-Order: TypeAlias = tuple[int, int]
-"""Two places in a network: the first task ends before the second begins."""
+if TYPE_CHECKING:
+    from planner.plan import Plan
+    from planner.validate import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,9 @@ class Network:
 
     @property
     def is_sequence(self) -> bool:
-        """Whether the subtasks are totally ordered, as they stand."""
-        return {(place, place + 1) for place in range(len(self.subtasks) - 1)} <= set(self.ordering)
+        """Whether the subtasks are totally ordered, in whatever order they are written."""
+        line = linear(len(self.subtasks), self.ordering)
+        return {*pairwise(line)} <= {*self.ordering}
 
 
 def sequence(*tasks: Atom, constraints: Formula = TRUE) -> Network:
@@ -120,3 +124,16 @@ class HtnProblem:
         """Whether the tasks of every network are totally ordered."""
         networks = [self.network, *(method.network for method in self.domain.methods.values())]
         return all(network.is_sequence for network in networks)
+
+    def read_plan(self, text: str, source: str = "<string>") -> Plan:
+        """Return the plan that `text` writes; see `htn.plan_files.plan_from_text`."""
+        from htn.plan_files import plan_from_text  # noqa: PLC0415 - the model itself knows nothing of files
+
+        return plan_from_text(text, self, source)
+
+    def validate(self, plan: Plan) -> Verdict:
+        """Return whether `plan` works; without a decomposition, one is searched for, however long that takes."""
+        from htn.verify.sequence import judged  # noqa: PLC0415 - the model itself knows nothing of plans
+        from planner.budget import Budget  # noqa: PLC0415 - as above
+
+        return judged(self, plan, Budget())

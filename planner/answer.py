@@ -6,13 +6,16 @@ import time
 from collections.abc import Callable
 from decimal import Context, Decimal
 
-from planner.annotations import Final
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget
 from planner.model import DomainModel, Number, Problem
 from planner.model.memo import kept_with_domain
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
 from planner.search import Ending, Run
 from planner.task import INFINITY, Task
+
+if TYPE_CHECKING:
+    from planner.validate import Verdict
 
 REPORT_SECONDS: Final = 0.05
 """Bounds are reported no more often than this; plans at once."""
@@ -79,17 +82,26 @@ class Answer:
 
     def _validated(self) -> Plan | None:
         """Return the best plan, checked by the independent validator when it is new."""
-        actions, task = self.run.plan, self._task
-        if actions is None or task is None or actions is self._plan_actions:
+        actions = self.run.plan
+        if actions is None or actions is self._plan_actions:
             return self._plan
-        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
-
-        plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
-        verdict = validate(self.problem, plan)
+        plan = self.plan_of(actions)
+        verdict = self.check(plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         self._plan, self._plan_actions = plan, actions
         return plan
+
+    def plan_of(self, actions: list[int]) -> Plan:
+        """Return what a search has found as a plan."""
+        assert self._task is not None  # noqa: S101 - it was searched
+        return Plan(tuple([self._task.actions[action].step for action in actions]), self.problem)
+
+    def check(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
+
+        return validate(self.problem, plan)
 
     def _statistics(self) -> Statistics:
         run, task = self.run, self._task

@@ -63,4 +63,5 @@ def _type_codes(record: Any) -> list[str]:
 
 def size(*records: Any) -> int:
     """Return how many bytes the arrays of these records take."""
-    return sum([len(each) * each.itemsize for record in records for each in record])
+    arrays = [each for record in records for each in record]
+    return sum([size(each) if isinstance(each, tuple) else len(each) * each.itemsize for each in arrays])

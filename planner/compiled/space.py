@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
-from planner.compiled.arrays import empty_index, flat, index, words, zeros
+from planner.compiled.arrays import empty_index, flat, hollow, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.axioms import close
 from planner.kernels.data import NOTHING, Actions, Axioms, Changes, Coding, Conditions, Space, Tree
@@ -28,8 +28,13 @@ class _Effects:
     changes: list[Test] = field(default_factory=list)
 
 
-def packed_space(task: Task, packing: Packing, check: Callable[[], None] = lambda: None) -> Space:
-    """Return the state space of `task`; `check` raises when a limit is reached meanwhile."""
+def packed_space(
+    task: Task, packing: Packing, check: Callable[[], None] = lambda: None, *, searched: bool = True
+) -> Space:
+    """Return the state space of `task`; `check` raises when a limit is reached meanwhile.
+
+    Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
+    """
     effects = _Effects()
     before, middle, own = [], [], []
     for action in task.actions:
@@ -42,7 +47,7 @@ def packed_space(task: Task, packing: Packing, check: Callable[[], None] = lambd
                 effects.changes.append(_merged(packing.places[fact] for fact in effect.adds))
     before.append(len(effects.changes))
     check()
-    tree = _tree(task, packing)
+    tree = _tree(task, packing) if searched else hollow(Tree)
     check()
     return Space(
         packing.coding,
@@ -59,6 +64,11 @@ def packed_space(task: Task, packing: Packing, check: Callable[[], None] = lambd
 def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
     """Return the condition that all `facts` hold."""
     return _conditions([_test(facts, packing)])
+
+
+def conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
+    """Return the conditions that all facts of each of the `lists` hold."""
+    return _conditions([_test(facts, packing) for facts in lists])
 
 
 def first_state(task: Task, packing: Packing, space: Space) -> list[int]:

@@ -43,6 +43,15 @@ def ground(problem: Problem, budget: Budget) -> Task:
         return _finish(found.task, found.atoms, budget)
 
 
+def ground_all(problem: Problem, budget: Budget) -> Task:
+    """Return the ground task of `problem` like `ground`, but with all actions that can be reached, relevant or not."""
+    with collector_paused():
+        found = explore(to_adl(problem), budget)
+        if found.unreachable_goal is not None:
+            return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
+        return _finish(found.task, found.atoms, budget)
+
+
 @dataclass(frozen=True, slots=True)
 class Explored:
     """All that can be reached: the raw task, and the atoms that its facts stand for."""

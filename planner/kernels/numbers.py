@@ -61,7 +61,13 @@ MANY: Final = 39
 """Actions that can be applied in the state that is expanded now."""
 TRIED: Final = 40
 """How many of them were."""
-HOW_MANY: Final = 41
+CELLS: Final = 41
+"""Stacks of tasks."""
+PLACES: Final = 42
+"""Pairs of a state and a stack of tasks."""
+WIDEST: Final = 43
+"""The most subtasks that a method has."""
+HOW_MANY: Final = 44
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""

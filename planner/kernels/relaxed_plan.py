@@ -58,24 +58,34 @@ def relaxed_plan(
     achievers, the number `seed` decides; for odd ones, the last operator of those that can be applied at once.
     """
     begin(relaxed, room, coding, state, base)
-    _explore(relaxed, room, achievers, reachable, seed)
-    if room.value[len(room.value) - 1] == INFINITE:
+    goal = len(room.value) - 1
+    want(room, achievers, goal, 0, plan)
+    explore(relaxed, room, achievers, reachable, 1, plan, seed)
+    if room.value[goal] == INFINITE:
         return INFINITE
-    return _extracted(relaxed, room, achievers, plan)
+    return extracted(relaxed, room, achievers, 1, plan)
 
 
 @kernel
-def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> None:
-    """Find the h_add value of the goal and of what is cheaper."""
-    value, goal, many = room.value, len(room.value) - 1, 0
-    operators = len(relaxed.cost)
-    shift = (seed * MULTIPLIER & LOW_BITS) % operators
-    for index in range(operators):
-        operator = operators - 1 - index if seed & 1 else index + shift
-        if operator >= operators:
-            operator -= operators
-        if not room.missing[operator]:
-            many = _achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator], many)
+def want(room: Exploration, achievers: Achievers, fact: int, count: int, plan: int) -> int:
+    """Let plan number `plan` have to reach `fact`, after `count` others; return how many facts these are now."""
+    if achievers.wanted[fact] == plan or room.looked[fact] == GIVEN:
+        return count
+    achievers.wanted[fact] = plan
+    achievers.queue[count] = fact
+    return count + 1
+
+
+@kernel
+def explore(
+    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, missing: int, plan: int, seed: int
+) -> int:
+    """Find the h_add values of the `missing` facts that are wanted, and of what is cheaper; return how many have none.
+
+    They are those that were marked with the number of the `plan`.
+    """
+    value = room.value
+    many = _achieve_ready(relaxed, room, achievers, reachable, seed)
     bucket, most = 0, len(reachable.first) - 1
     left = many
     while left and bucket <= most:
@@ -86,9 +96,11 @@ def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachabl
         reachable.first[bucket] = reachable.next[entry]
         left -= 1
         fact = reachable.fact[entry] + 0
-        if room.looked[fact] or value[goal] <= bucket:
+        if room.looked[fact] or not missing:
             continue
         room.looked[fact] = REACHED
+        if achievers.wanted[fact] == plan:
+            missing -= 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
             room.missing[operator] -= 1
@@ -99,6 +111,21 @@ def _explore(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachabl
                 before = many
                 many = _achieve(relaxed, room, achievers, reachable, operator, total, many)
                 left += many - before
+    return missing
+
+
+@kernel
+def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> int:
+    """Fire the operators all of whose preconditions hold at first, in an order by `seed`; return how many facts wait."""
+    many, operators = 0, len(relaxed.cost)
+    shift = (seed * MULTIPLIER & LOW_BITS) % operators
+    for index in range(operators):
+        operator = operators - 1 - index if seed & 1 else index + shift
+        if operator >= operators:
+            operator -= operators
+        if not room.missing[operator]:
+            many = _achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator], many)
+    return many
 
 
 @kernel
@@ -126,12 +153,10 @@ def _achieve(
 
 
 @kernel
-def _extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, plan: int) -> int:
-    """Mark what the goal wants, from achiever to achiever; return the cost of the actions, each paid once."""
-    wanted, planned, goal = achievers.wanted, achievers.planned, len(achievers.wanted) - 1
-    achievers.queue[0] = goal
-    wanted[goal] = plan
-    done, count, total = 0, 1, 0
+def extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, count: int, plan: int) -> int:
+    """Mark what the `count` facts in the queue want, from achiever to achiever; return the cost, each paid once."""
+    planned = achievers.planned
+    done, total = 0, 0
     while done < count:
         operator = achievers.operator[achievers.queue[done]] + 0
         done += 1
@@ -140,9 +165,5 @@ def _extracted(relaxed: Relaxed, room: Exploration, achievers: Achievers, plan: 
             planned[action] = plan
             total += relaxed.cost[operator]
         for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-            fact = relaxed.precondition[index]
-            if wanted[fact] != plan and room.looked[fact] != GIVEN:
-                wanted[fact] = plan
-                achievers.queue[count] = fact
-                count += 1
+            count = want(room, achievers, relaxed.precondition[index], count, plan)
     return total

@@ -1,0 +1,37 @@
+"""What a search for decompositions has found so far, as an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from htn.grounding.ground import GroundHtn
+from htn.model import HtnProblem
+from htn.search.trees import plan_of, tree_of
+from htn.verify import validate
+from planner.answer import Answer
+from planner.budget import Budget
+from planner.plan import Plan, Progress
+from planner.validate import Verdict
+
+
+class HtnAnswer(Answer):
+    """The state of one call of `solve` for a hierarchical problem."""
+
+    def __init__(self, problem: HtnProblem, budget: Budget, on_progress: Callable[[Progress], None] | None) -> None:
+        super().__init__(problem.classical, budget, on_progress)
+        self._source = problem
+        self._ground: GroundHtn | None = None
+
+    def hierarchy(self, ground: GroundHtn) -> None:
+        """Note that grounding is done."""
+        self._ground = ground
+        self.grounded(ground.task)
+
+    def plan_of(self, actions: list[int]) -> Plan:
+        """Return the moves that a search has found as a plan with its decomposition."""
+        assert self._ground is not None  # noqa: S101 - it was searched
+        return plan_of(tree_of(self._ground, actions), self._source, self._ground)
+
+    def check(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        return validate(self._source, plan)

@@ -1,0 +1,1 @@
+"""From a hierarchical problem to integers: reachable actions, tasks and methods."""

@@ -1,0 +1,132 @@
+"""What must hold when a task begins: preconditions, pulled up to where they can be asked first.
+
+A condition of a subtask must hold already when the method begins, unless another subtask may bring it about in between;
+what every method of a task needs, the task needs (Magnaguagno, Meneguzzi and de Silva, 2020, pull up preconditions in
+the same way). Conditions that never change, and (in)equalities, can be asked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from htn.model import HtnDomain, Method, Network
+from htn.orders import closure
+from planner.annotations import Final
+from planner.model import Action, Atom, Equals, Formula, Not
+from planner.model.actions import added, deleted
+from planner.model.formulas import conjuncts, free_variables, substitute
+
+ROUNDS: Final = 8
+"""So many times needs climb from a method to the task above it; each round is sound."""
+
+Signed = tuple[str, bool]
+"""A predicate, and whether it becomes true (or false)."""
+
+
+class Needs:
+    """What the tasks of a domain need, whose actions are plain ADL.
+
+    With `alone`, nothing but subtasks of a method happens between its beginning and its end: so it is where all tasks
+    are totally ordered. With `relaxed`, needs are those of reachability with deletes ignored: what has to be reachable
+    before anything that the method does.
+    """
+
+    def __init__(self, domain: HtnDomain, *, alone: bool, relaxed: bool = False) -> None:
+        self._domain = domain
+        self._alone = alone
+        self._relaxed = relaxed
+        actions = domain.classical.actions
+        self._changes = {name: set(changes(action)) for name, action in actions.items()}
+        self._changes |= {name: set() for name in domain.tasks}
+        self._climb_changes()
+        self._static = set(domain.classical.predicates) - {
+            predicate for action in actions for predicate, _ in self._changes[action]
+        }
+        self._static -= domain.classical.derived
+        self._needs: dict[str, list[Formula]] = {
+            name: [part for part in conjuncts(action.requires) if _is_simple(part)] for name, action in actions.items()
+        }
+        self._needs |= {name: [] for name in domain.tasks}
+        self._methods = {name: domain.methods_for(name) for name in domain.tasks}
+        for _ in range(ROUNDS):
+            if not self._climb():
+                break
+
+    def of_method(self, method: Method) -> list[Formula]:
+        """Return what must hold when `method` begins, beyond its precondition: literals over its parameters."""
+        return [*dict.fromkeys(self._pulled(method.network))]
+
+    def changes(self, task: str) -> set[Signed]:
+        """Return what predicates an action, or a compound task in whatever way it is done, may change."""
+        return self._changes[task]
+
+    def is_static(self, predicate: str) -> bool:
+        """Return whether no action changes facts of `predicate`."""
+        return predicate in self._static
+
+    def _climb_changes(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for method in self._domain.methods.values():
+                mine = self._changes[method.task.predicate]
+                size = len(mine)
+                for subtask in method.network.subtasks:
+                    mine |= self._changes[subtask.task.predicate]
+                changed |= len(mine) > size
+
+    def _climb(self) -> bool:
+        """Let what all methods of a task need be a need of the task; return whether that was news."""
+        news = False
+        for name, task in self._domain.tasks.items():
+            found: list[set[Formula]] = []
+            for method in self._methods[name]:
+                names = {mine: theirs.name for mine, theirs in zip(method.task.args, task.parameters, strict=True)}
+                own = [*conjuncts(method.precondition), *conjuncts(method.network.constraints)]
+                parts = [part for part in (*own, *self._pulled(method.network)) if _is_simple(part)]
+                found.append({substitute(part, names) for part in parts if free_variables(part) <= names.keys()})
+            common = [*set.intersection(*found)] if found else []
+            common.sort(key=str)
+            news |= common != self._needs[name]
+            self._needs[name] = common
+        return news
+
+    def _pulled(self, network: Network) -> Iterator[Formula]:
+        after = closure(len(network.subtasks), network.ordering)
+        tasks = [subtask.task.predicate for subtask in network.subtasks]
+        for place, subtask in enumerate(network.subtasks):
+            name = subtask.task.predicate
+            parameters = (self._domain.tasks.get(name) or self._domain.classical.actions[name]).parameters
+            names = {theirs.name: mine for theirs, mine in zip(parameters, subtask.task.args, strict=True)}
+            others = {task for other, task in enumerate(tasks) if other != place and not after[place] >> other & 1}
+            for need in self._needs[name]:
+                if self._stays(need, others):
+                    yield substitute(need, names)
+
+    def _stays(self, need: Formula, others: Collection[str]) -> bool:
+        """Return whether nothing among the tasks `others` can make `need` true."""
+        match need:
+            case Atom(predicate):
+                change = (predicate, True)
+            case Not(Atom(predicate)):
+                change = (predicate, False)
+            case _:
+                return True
+        if predicate in self._static:
+            return True
+        if predicate in self._domain.classical.derived or not (self._alone or self._relaxed):
+            return False
+        if not self._alone:
+            return not others
+        return not any(change in self._changes[other] for other in others)
+
+
+def _is_simple(part: Formula) -> bool:
+    return isinstance(part, Atom | Equals) or (isinstance(part, Not) and isinstance(part.part, Atom | Equals))
+
+
+def changes(action: Action) -> Iterator[Signed]:
+    """Yield of which predicates facts may become true, or false, by a plain `action`."""
+    for effect in action.effects:
+        yield from ((atom.predicate, True) for atom in added(effect.provides))
+        yield from ((atom.predicate, False) for atom in deleted(effect.provides))

@@ -1,0 +1,156 @@
+"""Progression search by kernels: forward from the initial state, the first task first."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final, TypeVar
+
+from htn.search.arrays import Board
+from planner.compiled.accounts import MOST_COST, WORK, Accounts
+from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
+from planner.compiled.library import Call
+from planner.compiled.states import first_registry, with_table
+from planner.kernels import numbers as n
+from planner.kernels.data import NOTHING, Registry
+from planner.kernels.decompose import CHAIN, UNKNOWN, Places, Waiting
+from planner.kernels.hierarchy import Stacks
+from planner.kernels.relaxed_plan import Achievers, Reachable
+from planner.search.run import Ending, Run, Steps
+
+VALUES: Final = 1 << 12
+"""Buckets for the values of facts; dearer ones share the last."""
+KEYS: Final = 1 << 16
+"""Buckets for places that wait."""
+NO_TASK: Final = -1
+"""What is first in the empty stack."""
+
+Record = TypeVar("Record", Places, Stacks)
+
+
+class Progression:
+    """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
+
+    With `past` 0 it is greedy, and counts steps and not costs. Subtasks that are not ordered are done as they are
+    written, and so nothing is proved of them.
+    """
+
+    def __init__(self, board: Board, past: int, future: int, own: int, *, room: int = 1024) -> None:
+        self._board, self._past, self._future = board, past, future
+        costs = board.costs if past else [1] * len(board.costs)
+        self._relaxed = board.relaxed(costs, own)
+        facts, operators = board.relaxation.size, len(board.costs) + len(board.ground.methods)
+        entries = sum(map(len, board.relaxation.effects)) + 1
+        self._reachable = Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
+        self._achievers = Achievers(empty_index(facts), zeros(facts), zeros(operators), empty_index(facts))
+        self._number = zeros(n.HOW_MANY)
+        self._number[n.PENDING] = -1
+        self._number[n.STATES] = 1
+        self._number[n.GRAIN] = max(1, past * max(costs, default=1) // 16)
+        self._number[n.WIDEST] = max(map(len, board.sequences), default=0)
+        self._begin(room)
+
+    def _begin(self, room: int) -> None:
+        board, number = self._board, self._number
+        states = room + CHAIN + 4
+        cells = room + (CHAIN + 2) * (number[n.WIDEST] + 1) + 4
+        self._registry = first_registry(board.initial, states, board.entries)
+        self._stacks = Stacks(first_registry([NO_TASK, 0], cells, board.entries), zeros(cells))
+        key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
+        self._places = Places(
+            key, empty_index(states), empty_index(states), zeros(states), words([UNKNOWN]) * states, index([0]) * states
+        )
+        self._waiting = Waiting(empty_index(KEYS), empty_index(room), index([0]) * room)
+        root = board.ground.root
+        assert root is not None  # noqa: S101 - nothing to search for otherwise
+        self._stacks.cells.state[2] = root
+        self._stacks.least[1] = board.hierarchy.least[root]
+        board.entries["enter_all"](self._stacks.cells, 2, 2)
+        number[n.CELLS] = 2
+        key.state[0], key.state[1] = 0, 1
+        board.entries["enter_all"](key, 1, 2)
+        number[n.PLACES] = 1
+        number[n.ENTRIES] = 1
+        self._waiting.first[0] = 0
+
+    def steps(self, run: Run, *, first: bool = False) -> Steps:
+        """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
+        number, accounts = self._number, Accounts(run, self._number)
+        while True:
+            number[n.LIMIT] = min(run.limit, MOST_COST)
+            outcome = self._call()
+            accounts.settle(self._registry, self._stacks, self._places, self._waiting)
+            if outcome == n.FOUND:
+                place = number[n.GOAL_STATE]
+                run.found(self._moves(place), self._places.cost[place])
+                if first:
+                    return Ending.FIRST_PLAN
+            if outcome == n.EXHAUSTED and not self._board.ground.is_ordered:
+                return Ending.INCOMPLETE
+            if outcome == n.EXHAUSTED:
+                run.proved(run.limit)
+                return Ending.EXHAUSTED
+            if outcome == n.FULL:
+                self._grow()
+            yield
+
+    def _call(self) -> int:
+        board = self._board
+        return board.entries["decompose"](
+            self._past,
+            self._future,
+            WORK,
+            self._number,
+            board.space,
+            board.hierarchy,
+            self._registry,
+            self._stacks,
+            self._places,
+            self._waiting,
+            self._relaxed,
+            board.exploration,
+            self._achievers,
+            self._reachable,
+        )
+
+    def _moves(self, place: int) -> list[int]:
+        """Return how `place` was reached: methods by number, and -1 for each action that was done."""
+        moves: list[int] = []
+        while place:
+            move = self._places.move[place]
+            moves.append(-1 if move == NOTHING else move)
+            place = self._places.parent[place]
+        return moves[::-1]
+
+    def _grow(self) -> None:
+        """Make room for one more child, whatever comes of it."""
+        number, width, entries = self._number, self._board.packed.words, self._board.entries
+        states, places, cells = _needed(number)
+        self._registry = _with_room(self._registry, number[n.STATES], states, width, entries)
+        key = _with_room(self._places.key, number[n.PLACES], places, 2, entries)
+        self._places = _longer(self._places._replace(key=key), places)
+        stacked = _with_room(self._stacks.cells, number[n.CELLS], cells, 2, entries)
+        self._stacks = _longer(self._stacks._replace(cells=stacked), cells)
+        if number[n.ENTRIES] + 1 >= len(self._waiting.next):
+            length = len(lengthened(self._waiting.next, number[n.ENTRIES] + 2))
+            lengthened(self._waiting.place, length)
+
+
+def _needed(number: array[int]) -> tuple[int, int, int]:
+    """Return for how many states, places and cells there must be room."""
+    cells = number[n.CELLS] + (CHAIN + 2) * (number[n.WIDEST] + 1) + 1
+    return number[n.STATES] + CHAIN + 2, number[n.PLACES] + CHAIN + 3, cells
+
+
+def _with_room(registry: Registry, count: int, needed: int, width: int, entries: dict[str, Call]) -> Registry:
+    """Return `registry`, which has `count` entries of `width` words, with room for so many as are `needed`."""
+    if needed * width >= len(registry.state):
+        lengthened(registry.state, needed * width + 1)
+    return with_table(registry, count, needed, width, entries)
+
+
+def _longer(record: Record, needed: int) -> Record:
+    """Return `record`, whose arrays have one element for each thing, with room for so many as are `needed`."""
+    for each in record:
+        if isinstance(each, array) and needed >= len(each):
+            lengthened(each, needed + 1)
+    return record

@@ -1,0 +1,71 @@
+"""From a hierarchical problem to an answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from htn.answer import HtnAnswer
+from htn.grounding.ground import ground
+from htn.model import HtnProblem
+from htn.strategy import automatic
+from planner.answer import unsupported
+from planner.budget import Budget, LimitReached, check_limits
+from planner.collector import collector_paused
+from planner.errors import UnsupportedError
+from planner.plan import Progress, Result, StoppedBy
+from planner.search.run import Ending
+from planner.strategy import checked_names
+
+
+def solve(
+    problem: HtnProblem,
+    *,
+    mode: str = "anytime",
+    search: str | None = None,
+    heuristic: str | None = None,
+    engine: str | None = None,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Result:
+    """Return the answer to `problem`, as `planner.solve` does for classical ones; the options are the same.
+
+    A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
+    """
+    check_limits(time_limit, memory_limit)
+    checked_names(mode, search, heuristic)
+    if engine is not None:
+        raise UnsupportedError(f"the engine {engine!r} for a hierarchical problem", "leave --engine away")
+    refused = unsupported(problem.classical)
+    if refused is not None:
+        return refused
+    answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    try:
+        with collector_paused():
+            return _solve(problem, answer, mode)
+    except LimitReached as limit:
+        return answer.stopped(limit.stopped_by)
+    except MemoryError:
+        return answer.stopped(StoppedBy.MEMORY)
+    except KeyboardInterrupt:
+        return answer.stopped(StoppedBy.CANCELLED)
+
+
+def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:
+    found = ground(problem, answer.budget)
+    answer.hierarchy(found)
+    if found.unreachable_goal is not None:
+        return answer.unreachable()
+    if found.root is None:
+        return answer.ended(Ending.EXHAUSTED)
+    steps = automatic(found, mode, answer)
+    while True:
+        answer.budget.check()
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return answer.ended(stop.value)
+        if mode == "first" and answer.run.plan is not None:
+            return answer.ended(Ending.FIRST_PLAN)
