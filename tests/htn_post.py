@@ -11,7 +11,21 @@ from dataclasses import dataclass
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition, Node
-from planner.model import TRUE, Action, And, Atom, DomainModel, Equals, Formula, Goal, Not, Object, Problem, Variable
+from planner.model import (
+    TRUE,
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Equals,
+    Formula,
+    Goal,
+    Not,
+    Object,
+    Predicate,
+    Problem,
+    Variable,
+)
 from planner.model.formulas import conjunction
 from planner.plan import Plan, Step
 
@@ -51,6 +65,10 @@ ACTIONS = (
     action("unload ?p ?t ?where", "at ?t ?where, in ?p ?t", "lies ?p ?where, -in ?p ?t"),
     action("rest", "", "fresh", 0),
 )
+PREDICATES = tuple(
+    Predicate(head.split()[0], variables(head.partition(" ")[2]))
+    for head in ("at t where", "road from to", "lies p where", "in p t", "fresh")
+)
 METHODS = (
     Method(
         "bring",
@@ -87,13 +105,14 @@ DOMAIN = HtnDomain(
     DomainModel(
         "post",
         types={"truck": (), "parcel": (), "place": ()},
-        constants=(Object("b", ("place",)),),
+        constants=(Object("b", ("place",)), Object("c", ("place",))),
+        predicates={each.name: each for each in PREDICATES},
         actions={each.name: each for each in ACTIONS},
     ),
     {each.name: each for each in TASKS},
     {each.name: each for each in METHODS},
 )
-OBJECTS = {"t": "truck", "p": "parcel", "q": "parcel", "a": "place", "c": "place"}
+OBJECTS = {"t": "truck", "p": "parcel", "q": "parcel", "a": "place"}
 INITIAL = ("at t a", "lies p a", "lies q b", "road a b", "road b a", "road b c", "road c b")
 
 

@@ -15,13 +15,18 @@ def plan_from(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
 
     Raises `PlanError` with the place of what is wrong.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = Location(str(path))
-        raise PlanError(f"the file is no UTF-8 text: {error.reason} at offset {error.start}", place) from None
+    text = text_of(path)
     if is_json(text):
         return read_json_plan(text, problem, str(path))
     from planner.pddl.plans import read_plan  # noqa: PLC0415 - loaded only for this format
 
     return read_plan(text, problem, str(path)), None
+
+
+def text_of(path: Path) -> str:
+    """Return the text of the plan in the file at `path`; raises `PlanError` where it is none."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        place = Location(str(path))
+        raise PlanError(f"the file is no UTF-8 text: {error.reason} at offset {error.start}", place) from None

@@ -24,16 +24,16 @@ def arguments(parser: Parser) -> None:
 
 def run(_started: float, *, domain: str, problem: str, plan: Path) -> Exit:
     """Print the verdict."""
-    from planner.cli.plans import plan_from  # noqa: PLC0415 - each command loads only what it runs
-    from planner.kinds import not_classical  # noqa: PLC0415 - as above
+    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - each command loads only what it runs
     from planner.load import load  # noqa: PLC0415 - as above
     from planner.model import Problem  # noqa: PLC0415 - as above
     from planner.validate import validate  # noqa: PLC0415 - as above
 
     loaded = load(domain, problem)
-    if not isinstance(loaded, Problem):
-        raise not_classical(loaded, "validating a plan for")
-    found, claimed_cost = plan_from(plan, loaded)
-    verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
+    if isinstance(loaded, Problem):
+        found, claimed_cost = plan_from(plan, loaded)
+        verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
+    else:
+        verdict = loaded.validate(loaded.read_plan(text_of(plan), str(plan)))
     give(str(verdict))
     return Exit.OK if verdict.valid else Exit.NEGATIVE

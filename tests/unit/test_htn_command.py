@@ -1,0 +1,71 @@
+"""`forethought validate` on hierarchical problems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from htn_post import PLAN, ROUND, STEPS
+
+from htn.hddl.writer import write_domain, write_problem
+from htn.plans import write_plan
+from planner.cli import limits, main
+from planner.cli.exits import Exit
+from planner.pddl.plans import write_plan as write_steps
+from planner.plan import Plan
+
+TEXT = write_plan(PLAN)
+BARE = write_steps(Plan(STEPS, ROUND.classical))
+FILES = {
+    "domain.hddl": write_domain(ROUND.domain),
+    "problem.hddl": write_problem(ROUND),
+    "plan": TEXT,
+    "plan.json": json.dumps(PLAN.to_dict()),
+    "steps": BARE,
+    "other.json": json.dumps({"steps": PLAN.to_dict()["steps"]}),
+    "early": TEXT.replace("nap 2", "tired 2").replace("2 rest", "2 rest\n20 rest"),
+    "twice": BARE.replace("(rest)", "(rest)\n(rest)"),
+    "unmet": BARE.replace("(unload q t a)", ""),
+    "wrong": TEXT.replace("via", "vai"),
+}
+VALID = "valid, cost 12\n"
+CASES = {
+    "text": ("plan", Exit.OK, VALID, ""),
+    "JSON": ("plan.json", Exit.OK, VALID, ""),
+    "steps": ("steps", Exit.OK, VALID, ""),
+    "steps in JSON": ("other.json", Exit.OK, VALID, ""),
+    "a broken decomposition": ("early", Exit.NEGATIVE, "invalid: rest (node 3) belongs to no task\n", ""),
+    "steps of no task": ("twice", Exit.NEGATIVE, "invalid: no decomposition of the tasks gives these steps\n", ""),
+    "steps that miss the goal": ("unmet", Exit.NEGATIVE, "invalid: at the end, the goal requires lies(q, a)", ""),
+    "a mistake": ("wrong", Exit.USAGE, "", "wrong:16:15: the problem has no method 'vai'; did you mean 'via'?"),
+    "no text": ("latin", Exit.USAGE, "", "latin: the file is no UTF-8 text"),
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "latin").write_bytes("(caf\xe9)".encode("latin-1"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+
+    def run_in_process(*arguments: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run_in_process
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plans_of_hierarchical_problems_are_validated(name, run):
+    plan, code, out, err = CASES[name]
+    found = run("validate", "domain.hddl", "problem.hddl", plan)
+    assert found[0] == code
+    assert out in found[1]
+    assert err in found[2]
+    assert bool(found[1]) is bool(out)
