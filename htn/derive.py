@@ -14,12 +14,25 @@ another and then the goal again, for one may have undone another, or do any acti
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from itertools import count, product
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sequence
 from planner.annotations import Final
 from planner.declare.checks import written
-from planner.model import TRUE, Action, Atom, DomainModel, Equals, Formula, Object, Problem, Variable, When
+from planner.model import (
+    TRUE,
+    Action,
+    Atom,
+    DomainModel,
+    Equals,
+    Forall,
+    Formula,
+    Object,
+    Problem,
+    TypeHierarchy,
+    Variable,
+    When,
+)
 from planner.model.actions import added
 from planner.model.formulas import And, atoms_in, conjunction, conjuncts, free_variables, substitute, walk
 from planner.records import dataclass, replace
@@ -164,7 +177,7 @@ class _Deriver:
 
     def add_goal(self, problem: Problem) -> Atom:
         """Add the task to reach the problem's goal, and return it with the objects of the goal as its arguments."""
-        goal = problem.goal.hard
+        goal = _unrolled(problem)
         chosen = list(_objects_in(goal, problem))
         used = {variable.name for part in walk(goal) for variable in getattr(part, "variables", ())}
         names = (name for number in count(1) if (name := f"?goal{number}") not in used)
@@ -181,6 +194,28 @@ class _Deriver:
         another = sequence(Atom(self._anything), head)
         self._add_method(f"{name}-another-way", head, parameters, network=another)
         return Atom(name, tuple(lifted))
+
+
+def _unrolled(problem: Problem) -> Formula:
+    """Return the goal with a fact for each object where it wants one for all objects."""
+    hierarchy = TypeHierarchy(problem.domain.types)
+    members = hierarchy.objects_by_type(problem.all_objects)
+    parts: list[Formula] = []
+    for part in conjuncts(problem.goal.hard):
+        if isinstance(part, Forall) and isinstance(part.part, Atom):
+            names = [variable.name for variable in part.variables]
+            columns = [
+                {each: None for type_ in variable.types for each in members[type_]} for variable in part.variables
+            ]
+            rows = product(*columns)
+            parts += [part.part.substitute(dict(zip(names, row, strict=True))) for row in rows]
+        else:
+            parts.append(part)
+    return conjunction(parts)
+
+
+def _either(types: tuple[str, ...], members: Mapping[str, list[str]]) -> list[str]:
+    return list(dict.fromkeys(name for each in types for name in members[each]))
 
 
 def changing_predicates(domain: DomainModel) -> set[str]:

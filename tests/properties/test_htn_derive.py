@@ -129,6 +129,16 @@ def test_goals_without_a_fact_to_achieve_use_the_last_resort() -> None:
     assert cheapest_steps(found) == (Step("reset", ("a",), 1),)
 
 
+def test_a_fact_for_all_objects_is_one_for_each() -> None:
+    goal = ["(forall (?l - lamp) (lit ?l))", "dark(c)"]
+    problem = switches().problem(objects=dict.fromkeys("abc", "lamp"), initial=["dark(c)"], goal=goal)
+    found = as_htn(problem)
+    assert [str(each.task) for each in found.network.subtasks] == ["achieve-goal(a, b, c)"]
+    in_order = [f"achieve-lit(?goal{number})" for number in (1, 2, 3)]
+    again = "achieve-goal(?goal1, ?goal2, ?goal3)"
+    assert steps_of(found.domain.methods["achieve-goal-in-order"]) == [*in_order, "achieve-dark(?goal3)", again]
+
+
 def test_conditional_effects_are_followed_by_another_look() -> None:
     domain = Domain("lamps", types={"lamp": "object"})
     effect = When("wired(x)", "lit(x)", variables={"x": "lamp"})
