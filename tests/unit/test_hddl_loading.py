@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from htn.model import HtnDomain, HtnProblem
 from planner import InputError, load, load_domain
 from planner.cli.exits import Exit
-from planner.loading.others import GROUP
+from planner.loading.others import GROUP, languages
 
 DOMAIN = """(define (domain trips) (:types place) (:predicates (at ?x - place))
 (:task visit :parameters (?x - place))
@@ -105,19 +104,28 @@ def test_what_cannot_be_loaded(given: tuple[str, ...], message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_reader_that_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = EntryPoint(".hddl", "there.is.none", GROUP)
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: EntryPoints([broken]).select(group=group))
+def test_a_reader_that_cannot_be_imported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = folder / "site" / "broken-1.0.dist-info"
+    info.mkdir(parents=True)
+    text = f"[console_scripts]\na = b:c\n\n[{GROUP}]\n.hddl = there.is.none\n\n[other]\n.hddl = htn\n"
+    (info / "entry_points.txt").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder / "site")
     with pytest.raises(InputError) as caught:
         load("d.hddl", "p.hddl")
     message = "d.hddl: the reader there.is.none of .hddl files cannot be imported: No module named 'there'"
     assert str(caught.value) == message
 
 
+def test_languages_are_those_that_the_standard_library_finds() -> None:
+    found = {name: language.value for name, language in languages().items()}
+    assert found == {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    assert found[".hddl"] == "htn.hddl"
+
+
 @pytest.mark.usefixtures("folder")
 def test_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: EntryPoints([]).select(group=group))
+    for module in ("planner.load", "planner.loading.files"):
+        monkeypatch.setattr(sys.modules[module], "languages", dict)
     with pytest.raises(InputError) as caught:
         load("d.hddl", "p.hddl")
     message = "d.hddl: the ending of a file's name tells its kind, and .hddl is no known one; "
