@@ -47,9 +47,11 @@ def has_decomposition(text: str) -> bool:
 def write_plan(plan: Plan) -> str:
     """Return `plan`, which has a decomposition, as text; bindings are not written, as the format has no place for them.
 
-    Names that are no HDDL words are written as in HDDL files.
+    Names that are no HDDL words are written as in HDDL files. Raises `PlanError` for a plan without decomposition.
     """
-    tree: Decomposition = plan.tree
+    tree: Decomposition | None = plan.tree
+    if tree is None:
+        raise PlanError("the plan has no decomposition", hint="`planner.pddl.plans.write_plan` writes steps alone")
     writer = _Writer(plan.problem)
     numbers = _numbers(tree, len(plan.steps))
     lines = [_START]

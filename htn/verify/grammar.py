@@ -46,18 +46,18 @@ class Grammar:
         self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
         self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
         for method in problem.domain.methods.values():
-            self._rules[method.task.predicate].append(self._rule(method))
+            self._rules.setdefault(method.task.predicate, []).append(self._rule(method))
         initial = Method(INITIAL, self.top, problem.parameters, network=problem.network)
         self._rules[INITIAL] = [self._rule(initial)]
 
     def rules_for(self, task: str) -> list[Rule]:
-        """Return the methods of the compound task of this name."""
-        return self._rules[task]
+        """Return the methods of the compound task of this name; none where there is no such task."""
+        return self._rules.get(task, [])
 
     def fits(self, task: Atom) -> bool:
         """Return whether the arguments of the compound `task` have the types of its parameters; variables do."""
         parameters = self._parameters.get(task.predicate, ())
-        return all(
+        return len(parameters) == len(task.args) and all(
             is_variable(argument) or self.is_instance(argument, parameter)
             for parameter, argument in zip(parameters, task.args, strict=True)
         )

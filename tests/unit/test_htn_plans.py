@@ -77,6 +77,11 @@ def test_a_plan_is_read():
     assert write_plan(completed(ROUND, plan)) == TEXT
 
 
+def test_a_plan_without_decomposition_is_not_written():
+    with pytest.raises(PlanError, match="the plan has no decomposition"):
+        write_plan(Plan(STEPS, ROUND))
+
+
 def numbered(offset: int) -> str:
     """The text with other numbers, and tasks in another order."""
     start, *rest = TEXT.splitlines()
@@ -329,6 +334,11 @@ def test_steps_alone_that_are_judged(steps, reason):
 
 def test_a_plan_with_a_decomposition_is_judged_by_it():
     assert judged(ROUND, PLAN, Budget(0)).valid
+
+
+def test_tasks_that_nobody_declared_have_no_decomposition():
+    assert decomposition_of(problem_of("fly t"), (), Budget(60)) is None
+    assert decomposition_of(problem_of("get t"), (), Budget(60)) is None
 
 
 def test_the_search_for_a_decomposition_keeps_to_its_budget():
