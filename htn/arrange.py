@@ -29,8 +29,8 @@ def arranged(problem: HtnProblem, tree: Decomposition) -> Decomposition:
     for place, node in enumerate(nodes):
         method = problem.domain.methods.get(node.method)
         if node.step is None and method is not None:
-            known: dict[str, str] = {}
-            if _unified(method.task, node.task, known) is not None:
+            known = _unified(method.task, node.task, {})
+            if known is not None:
                 children = _Arrangement(method.network, nodes, spans, node.children, known).found()
                 nodes[place] = replace(node, children=children)
     roots = _Arrangement(problem.network, nodes, spans, tree.roots, {}).found()

@@ -29,7 +29,7 @@ from planner.model import (
 from planner.model.formulas import conjunction
 from planner.plan import Plan, Step
 
-TYPES = {"t": "truck", "p": "parcel", "from": "place", "to": "place", "mid": "place", "where": "place"}
+TYPES = {"t": "truck", "p": "parcel", "q": "parcel", "from": "place", "to": "place", "mid": "place", "where": "place"}
 
 
 def atom(text: str) -> Atom:

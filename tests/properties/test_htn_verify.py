@@ -9,7 +9,7 @@ from htn_brute import TooManyNetworks, accepts, cheapest_steps
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from htn.model import HtnProblem
+from htn.model import HtnProblem, Network
 from htn.plan import Decomposition, Node
 from htn.plan_files import plan_from_data
 from htn.plans import read_plan, write_plan
@@ -136,3 +136,25 @@ def test_plans_in_text_and_in_json_are_the_same_plans(features: HtnFeatures, see
     assert read == plan
     assert validate(problem, read).valid
     assert write_plan(completed(problem, read)) == write_plan(read)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=80)
+def test_unordered_subtasks_may_be_written_in_any_order(seed: int):
+    problem, rng = random_htn(seed, PARTIAL), random.Random(seed)
+    plan = plan_of(problem)
+    if plan is None:
+        return
+
+    def mixed(children: tuple[int, ...], network: Network) -> tuple[int, ...]:
+        return children if network.is_sequence else tuple(rng.sample(children, len(children)))
+
+    nodes = [
+        node
+        if node.step is not None
+        else replace(node, children=mixed(node.children, problem.domain.methods[node.method].network))
+        for node in plan.tree.nodes
+    ]
+    roots = mixed(plan.tree.roots, problem.network)
+    text = write_plan(replace(plan, tree=Decomposition(tuple(nodes), roots)))
+    assert validate(problem, read_plan(text, problem)).valid

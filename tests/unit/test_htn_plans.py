@@ -229,6 +229,15 @@ def test_subtasks_that_fit_in_no_order_stay_as_they_are():
     assert not validate(SHUFFLED, plan).valid
 
 
+def test_subtasks_that_only_the_arguments_of_the_task_tell_apart():
+    network = Network(tuple(Subtask(atom(each)) for each in ("load ?q t b", "load ?p t ?to")))
+    both = Method("both", atom("deliver ?p ?to"), variables("p to q"), network=network)
+    problem = problem_of("deliver p a")
+    problem = replace(problem, domain=replace(DOMAIN, methods={"both": both}))
+    plan = read_plan("==>\n0 load p t a\n1 load q t b\nroot 2\n2 deliver p a -> both 0 1\n<==", problem)
+    assert plan.tree.nodes[2].children == (1, 0)
+
+
 def test_many_tasks_in_any_order():
     texts = [f"drive t {x} {y}" for x, y in ("ab", "bc", "cb", "ba")] * 250
     problem = problem_of(*texts)
