@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from htn_brute import cheapest
+from htn_brute import TooManyNetworks, cheapest
 
 from htn.derive import as_htn
 from htn.hddl import parse_domain, parse_problem, write
@@ -83,7 +83,10 @@ def test_what_is_derived_means_the_same_in_hddl() -> None:
         files = write(problem)
         again = parse_problem(files["problem.hddl"], parse_domain(files["domain.hddl"]))
         assert list(again.domain.methods) == list(as_htn(problem).domain.methods), seed
-        if len(again.domain.methods) < 25:
-            assert cheapest(again, 2_000) == brute_force(problem), seed
-            compared += 1
-    assert compared > 5
+        try:
+            cost = cheapest(again, 200)
+        except TooManyNetworks:
+            continue
+        assert cost == brute_force(problem), seed
+        compared += 1
+    assert compared > 10
