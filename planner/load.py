@@ -33,8 +33,8 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
     """Return a problem, ready to be solved.
 
     `domain` is a .py (or `file.py:name`), .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain.
-    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken. From
-    HDDL comes a hierarchical problem, an `HtnProblem`.
+    `problem` is a file, or the name of one of the domain's own problems; without it the first of these is taken. What
+    has tasks, in HDDL, documents or Python, is a hierarchical problem, an `HtnProblem`.
     Raises `InputError` for mistakes in what was given.
     """
     source = open_source(_path(domain))

@@ -40,6 +40,8 @@ class Methods(Declarer):
         self._domain = domain
         self._derived = derived
         self._hierarchy = Hierarchy()
+        self._made: tuple[DomainModel, int, HtnDomain] | None = None
+        """The model that was made last, and of what: the classical domain, and so many types."""
 
     @property
     def model(self) -> HtnDomain:
@@ -52,10 +54,16 @@ class Methods(Declarer):
         return model
 
     def _model(self, place: Place) -> HtnDomain:
-        classical = self._classical(place)
-        known = mixed(HtnDomain(classical)) if self._derived else HtnDomain(classical)
-        found = self._hierarchy.model(classical, known.tasks)
-        return mixed(found) if self._derived else found
+        classical, types = self._classical(place), len(self._hierarchy.types.parents)
+        if self._made is None or self._made[0] is not classical or self._made[1] != types:
+            known = mixed(HtnDomain(classical)) if self._derived else HtnDomain(classical)
+            found = self._hierarchy.model(classical, known.tasks)
+            self._made = classical, types, mixed(found) if self._derived else found
+        return self._made[2]
+
+    def _changed(self) -> Hierarchy:
+        self._made = None
+        return self._hierarchy
 
     @overload
     def task(self, name: Callable[..., Any], /) -> PredicateRef: ...
@@ -79,7 +87,7 @@ class Methods(Declarer):
             read = from_signature(function, self._hierarchy.types, place, names)
             description = inspect.cleandoc(function.__doc__ or "")
         variables = planning_of(read, f"task {name!r}", place)
-        self._hierarchy.task(name, variables, place, description)
+        self._changed().task(name, variables, place, description)
         return PredicateRef(name, tuple([each.types for each in variables]), self._hierarchy.types)
 
     @overload
@@ -106,7 +114,7 @@ class Methods(Declarer):
             classical = self._classical(place)
             read = from_mapping(parameters, self._hierarchy.types, place.within("parameters"))
             variables = planning_of(read, f"method {name!r}", place)
-            return self._hierarchy.method(name, variables, fields, classical, place)
+            return self._changed().method(name, variables, fields, classical, place)
         if name is not None:
             raise caller().error("a method says which task it is for", "write @how.method(task='name(arg, …)')")
         names = caller_names()
@@ -125,7 +133,7 @@ class Methods(Declarer):
             if "subtasks" in fields:
                 raise place.error(f"method {name!r} gives subtasks, and its function returns some", "do one of the two")
             fields = {**fields, "subtasks": written}
-        self._hierarchy.method(name, variables, fields, classical, place)
+        self._changed().method(name, variables, fields, classical, place)
         return function
 
     def problem(

@@ -178,6 +178,19 @@ def test_the_domain_may_grow_while_methods_are_declared(how: Methods, office: Do
     assert cheapest_steps(how.problem(tasks=["look(hall)"])) == (Step("peep", ("hall",), 1),)
 
 
+def test_the_model_is_made_once_until_something_changes(how: Methods, office: Domain) -> None:
+    courier(how)
+    first = how.problem(tasks=[])
+    assert how.problem(tasks=[]).domain is first.domain is how.model
+    office.action("rest")
+    assert "rest" in how.model.classical.actions
+    how.task("sleep")
+    assert "sleep" in how.model.tasks
+    how.method("nap", task="sleep", subtasks="rest")
+    assert "nap" in how.model.methods
+    assert how.model is how.model
+
+
 def courier(how: Methods) -> Methods:
     how.task("go", robot=Robot, room=Room)
     how.method("there", [ROBOT, ROOM], task="go(robot, room)", requires="at(robot, room)")
