@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 from htn_brute import TooManyNetworks, accepts, cheapest_steps
@@ -17,8 +18,11 @@ from htn.testing import ORDERED, PARTIAL, HtnFeatures, random_htn
 from htn.verify import completed, validate
 from htn.verify.sequence import decomposition_of, judged
 from planner.budget import Budget
+from planner.model.formulas import substitute
 from planner.plan import Plan, Step
 from planner.records import replace
+from planner.validate import Simulation
+from planner.validate import validate as validate_steps
 
 ANYWHERE = HtnFeatures(anywhere=True)
 KINDS = pytest.mark.parametrize("features", [ORDERED, PARTIAL, ANYWHERE], ids=["ordered", "partial", "anywhere"])
@@ -158,3 +162,67 @@ def test_unordered_subtasks_may_be_written_in_any_order(seed: int):
     roots = mixed(plan.tree.roots, problem.network)
     text = write_plan(replace(plan, tree=Decomposition(tuple(nodes), roots)))
     assert validate(problem, read_plan(text, problem)).valid
+
+
+def below(tree: Decomposition, place: int) -> list[int]:
+    """The nodes below a node, itself included."""
+    found = [place]
+    for each in found:
+        found.extend(tree.nodes[each].children)
+    return found
+
+
+def orders(problem: HtnProblem, tree: Decomposition) -> list[tuple[int, int]]:
+    """All pairs of nodes of which the first is, or has its method chosen, before the second."""
+    pairs = [(place, other) for place in range(len(tree.nodes)) for other in below(tree, place)[1:]]
+    networks = [(problem.network, tree.roots)]
+    networks += [(problem.domain.methods[node.method].network, node.children) for node in tree.nodes if node.method]
+    for network, children in networks:
+        for first, second in network.ordering:
+            pairs += product(below(tree, children[first]), below(tree, children[second]))
+    return pairs
+
+
+def justified(problem: HtnProblem, plan: Plan) -> bool:
+    """Whether some slots for the preconditions make the tree a justification of the steps, by trying all slots."""
+    if not validate_steps(problem.classical, plan).valid:
+        return False
+    simulation = Simulation(problem.classical)
+    states = [simulation.copy()]
+    for step in plan.steps:
+        simulation.apply(step)
+        states.append(simulation.copy())
+    nodes = plan.tree.nodes
+    methods = [place for place, node in enumerate(nodes) if node.method]
+    possible = []
+    for place in methods:
+        method = problem.domain.methods[nodes[place].method]
+        names = [parameter.name for parameter in method.parameters]
+        condition = substitute(method.precondition, dict(zip(names, nodes[place].binding, strict=True)))
+        possible.append([slot for slot, state in enumerate(states) if state.holds(condition)])
+    pairs = orders(problem, plan.tree)
+    # Slot s lies between the steps s - 1 and s, so that step s stands at s + 1/2.
+    steps = {place: node.step + 0.5 for place, node in enumerate(nodes) if node.step is not None}
+    return any(
+        all(times[first] <= times[second] for first, second in pairs)
+        for slots in product(*possible)
+        for times in [{**steps, **dict(zip(methods, slots, strict=True))}]
+    )
+
+
+@KINDS
+@given(seed=SEEDS)
+@settings(max_examples=60)
+def test_the_first_slots_that_fit_are_as_good_as_any(features: HtnFeatures, seed: int):
+    """The checker takes each precondition as early as it can; the twin tries all slots, for steps in any order."""
+    problem, rng = random_htn(seed, features), random.Random(seed)
+    plan = plan_of(problem)
+    if plan is None or (len(plan.steps) + 1) ** sum(bool(node.method) for node in plan.tree.nodes) > 2_000:
+        return
+    assert justified(problem, plan)
+    for _ in range(4):
+        order = rng.sample(range(len(plan.steps)), len(plan.steps))
+        nodes = [node if node.step is None else replace(node, step=order.index(node.step)) for node in plan.tree.nodes]
+        tree = replace(plan.tree, nodes=tuple(nodes))
+        moved = Plan(tuple([plan.steps[number] for number in order]), problem, tree)
+        assert validate(problem, moved).valid is justified(problem, moved)
