@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from htn.declare.hierarchy import FIELDS, Hierarchy, network_of
 from htn.declare.networks import PARTS
 from htn.declare.parameters import planning_of
+from htn.derive import mixed
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task
 from planner.declare.parameters import from_mapping
 from planner.declare.places import Place
@@ -37,7 +38,9 @@ def domain_of(document: DomainDocument, classical: DomainModel, place: Place) ->
         fields: dict[str, Any] = {each: getattr(method, each) for each in FIELDS if each in method.model_fields_set}
         parameters = _parameters(method.parameters, f"method {name!r}", found.types, here)
         found.method(name, parameters, fields, classical, here)
-    return found.model(classical)
+    if not document.derived_methods:
+        return found.model(classical)
+    return mixed(found.model(classical, mixed(HtnDomain(classical)).tasks))
 
 
 def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> HtnProblem:

@@ -66,7 +66,7 @@ def _read(documents: list[Document], domain: AnyDomain | None) -> Documents:
 
 def _domain(document: DomainDocument, place: Place) -> AnyDomain:
     classical = declarations_of(document, place).model()
-    if not document.model_fields_set & {"tasks", "methods"}:
+    if not document.model_fields_set & {"tasks", "methods", "derived_methods"}:
         return classical
     return hierarchies("tasks and methods").domain_of(document, classical, place)
 

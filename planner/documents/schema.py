@@ -222,6 +222,7 @@ class DomainDocument(_Part):
     derived: list[DerivedDocument] = []
     tasks: dict[Text, TaskDocument] = {}
     methods: dict[Text, MethodDocument] = {}
+    derived_methods: bool = False
 
 
 class SoftDocument(_Part):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from htn_brute import cheapest_steps
 
-from htn.derive import as_htn
+from htn.derive import as_htn, derived_methods
 from htn.documents import documents_of
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
@@ -138,6 +138,17 @@ def test_tasks_of_a_classical_domain_are_actions() -> None:
     assert cheapest_steps(read(f"{classical}---\n{problem}".replace("has(r2, p)", "at(r2, lab)"))) == (
         Step("move", ("r2", "hall", "lab"), 1),
     )
+
+
+def test_derived_methods_on_request() -> None:
+    classical = DOMAIN[: DOMAIN.index("tasks:")] + "derived_methods: true\n"
+    found = read(f"{classical}---\n{PROBLEM}".replace("fetch(p)", "achieve-has(r2, p)"))
+    assert found.domain == derived_methods(found.domain.classical)
+    assert cheapest_steps(found) == (Step("move", ("r2", "hall", "lab"), 1), Step("take", ("r2", "p", "lab"), 1))
+    own = 'methods: {mine: {task: "achieve-has(r, p)", parameters: {r: robot, p: parcel}, requires: "has(r, p)"}}\n'
+    (domain,) = read_documents(classical + own).domains
+    assert isinstance(domain, HtnDomain)
+    assert next(iter(domain.methods)) == "mine"
 
 
 def test_documents_without_tasks_stay_classical() -> None:
