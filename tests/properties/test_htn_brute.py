@@ -2,8 +2,10 @@
 
 import pytest
 from htn_brute import Progression, Sequences, TooManyNetworks, World, accepts, cheapest, cheapest_steps
+from hypothesis import given, settings
 
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.model import HtnProblem
+from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, htn_problems, random_htn
 from planner.model import TypeHierarchy
 from planner.validate import validate
 
@@ -59,3 +61,15 @@ def test_random_problems_are_well_typed(features):
                 wanted = known[each.task.predicate].parameters
                 pairs = zip(each.task.args, wanted, strict=True)
                 assert all(is_a(types[arg], parameter.types) for arg, parameter in pairs), seed
+
+
+@settings(max_examples=30)
+@given(htn_problems(ORDERED))
+def test_hypothesis_draws_them_too(problem: HtnProblem):
+    assert problem.is_ordered
+    steps = cheapest_steps(problem)
+    assert steps is None or accepts(problem, steps)
+
+
+def test_the_same_seed_gives_the_same_problem():
+    assert random_htn(7) == random_htn(7) != random_htn(8)
