@@ -15,7 +15,8 @@ from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
-    from planner.plan import Plan
+    from planner.annotations import Any
+    from planner.plan import Plan, Result
     from planner.validate import Verdict
 
 
@@ -137,3 +138,9 @@ class HtnProblem:
         from planner.budget import Budget  # noqa: PLC0415 - as above
 
         return judged(self, plan, Budget())
+
+    def solve(self, **options: Any) -> Result:
+        """Return the answer; the options are those of `htn.solve.solve`."""
+        from htn.solve import solve  # noqa: PLC0415 - what is only read needs no search
+
+        return solve(self, **options)

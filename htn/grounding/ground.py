@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from htn.grounding.program import DEMANDED, METHOD, RAN, plain, program
 from htn.grounding.shrink import shrunk
@@ -12,8 +12,9 @@ from htn.rooted import ROOT
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding import ground_all
+from planner.grounding.joins import Row, projector
 from planner.model import Atom, Formula, Not
-from planner.records import dataclass, replace
+from planner.records import dataclass
 from planner.task import GroundAction, Task
 
 
@@ -70,107 +71,128 @@ def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
         return instances.numbered()
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How the instances of a method name its task and its subtasks: each by its name and a choice of the objects."""
+
+    method: Method
+    task: tuple[str, Callable[[Row], Row]]
+    subtasks: tuple[tuple[str, Callable[[Row], Row]], ...]
+
+    @classmethod
+    def of(cls, method: Method) -> _Shape:
+        names = tuple([each.name for each in method.parameters])
+
+        def choice(task: Atom) -> tuple[str, Callable[[Row], Row]]:
+            return task.predicate, projector(task.args, names)
+
+        return cls(method, choice(method.task), tuple([choice(each.task) for each in method.network.subtasks]))
+
+
 class _Instances:
-    """The actions and methods that were reached, by the tasks that they do."""
+    """The actions and methods that were reached; tasks are numbered as they turn up."""
 
     def __init__(self, task: Task, source: HtnProblem) -> None:
-        self._task = task
-        self._actions: dict[Atom, list[GroundAction]] = {}
-        self._methods: dict[Atom, list[tuple[Method, GroundAction, list[Atom]]]] = {}
+        self._task, self._is_ordered = task, source.is_ordered
         self._demands = {number for number, fact in enumerate(task.facts) if _is_demand(fact)}
-        self._is_ordered = source.is_ordered
-        known = source.domain.methods
+        self._number: dict[tuple[str, Row], int] = {}
+        self._actions: list[tuple[int, GroundAction]] = []
+        self._methods: list[tuple[int, Method, GroundAction, list[int]]] = []
+        shapes = {METHOD + name: _Shape.of(method) for name, method in source.domain.methods.items()}
+        number = self._number
         for action in task.actions:
-            name, arguments = action.step.action, action.step.arguments
-            if not name.startswith(METHOD):
-                self._actions.setdefault(Atom(name, arguments), []).append(action)
+            name, row = action.step.action, action.step.arguments
+            shape = shapes.get(name)
+            if shape is None:
+                self._actions.append((number.setdefault((name, row), len(number)), action))
                 continue
-            method = known[name.removeprefix(METHOD)]
-            binding = dict(zip([each.name for each in method.parameters], arguments, strict=True))
-            subtasks = [subtask.task.substitute(binding) for subtask in method.network.subtasks]
-            self._methods.setdefault(method.task.substitute(binding), []).append((method, action, subtasks))
+            done, choose = shape.task
+            mine = number.setdefault((done, choose(row)), len(number))
+            subtasks = [number.setdefault((each, pick(row)), len(number)) for each, pick in shape.subtasks]
+            self._methods.append((mine, shape.method, action, subtasks))
 
     def keep_feasible(self) -> None:
         """Drop methods with subtasks that nothing does, until there are none."""
-        feasible = set(self._actions)
-        waiting: dict[Atom, list[list[int | Atom]]] = {}
-        queue: list[Atom] = []
-        for task, methods in self._methods.items():
-            for _, _, subtasks in methods:
-                missing = {each for each in subtasks if each not in feasible}
-                entry: list[int | Atom] = [len(missing), task]
-                for each in missing:
-                    waiting.setdefault(each, []).append(entry)
-                if not missing:
-                    queue.append(task)
+        feasible = bytearray(len(self._number))
+        users: list[list[int]] = [[] for _ in feasible]
+        missing = [len({*subtasks}) for _, _, _, subtasks in self._methods]
+        for place, (_, _, _, subtasks) in enumerate(self._methods):
+            for each in {*subtasks}:
+                users[each].append(place)
+        queue = [task for task, _ in self._actions]
+        queue += [self._methods[place][0] for place, count in enumerate(missing) if not count]
         while queue:
             task = queue.pop()
-            if task in feasible:
+            if feasible[task]:
                 continue
-            feasible.add(task)
-            for entry in waiting.pop(task, ()):
-                entry[0] -= 1  # type: ignore[operator]
-                if not entry[0]:
-                    queue.append(entry[1])  # type: ignore[arg-type]
-        self._methods = {
-            task: [each for each in methods if feasible.issuperset(each[2])]
-            for task, methods in self._methods.items()
-            if task in feasible
-        }
+            feasible[task] = True
+            for place in users[task]:
+                missing[place] -= 1
+                if not missing[place]:
+                    queue.append(self._methods[place][0])
+        self._methods = [each for each, count in zip(self._methods, missing, strict=True) if not count]
 
     def keep_demanded(self) -> None:
         """Drop what the root does not lead to any more."""
-        wanted: dict[Atom, None] = {}
-        queue = [Atom(ROOT)]
+        wanted = bytearray(len(self._number))
+        leads: list[list[list[int]]] = [[] for _ in wanted]
+        for task, _, _, subtasks in self._methods:
+            leads[task].append(subtasks)
+        root = self._number.get((ROOT, ()))
+        queue = [] if root is None else [root]
         while queue:
             task = queue.pop()
-            if task not in wanted:
-                wanted[task] = None
-                queue += [each for _, _, subtasks in self._methods.get(task, ()) for each in subtasks]
-        self._methods = {task: methods for task, methods in self._methods.items() if task in wanted}
-        self._actions = {task: actions for task, actions in self._actions.items() if task in wanted}
+            if not wanted[task]:
+                wanted[task] = True
+                for subtasks in leads[task]:
+                    queue += subtasks
+        self._methods = [each for each in self._methods if wanted[each[0]]]
+        self._actions = [each for each in self._actions if wanted[each[0]]]
 
     def numbered(self) -> GroundHtn:
         """Return what is left, in numbers."""
-        actions = [action for found in self._actions.values() for action in found]
-        several = {task: found for task, found in self._actions.items() if len(found) > 1}
-        compounds = [*self._methods, *several]
-        number = {task: place for place, task in enumerate(map(_done_by, actions)) if task not in several}
-        number |= {task: len(actions) + place for place, task in enumerate(compounds)}
-        instances = [each for found in self._methods.values() for each in found]
-        asked = [[fact for fact in action.precondition if self._matters(fact)] for _, action, _ in instances]
-        kept = [replace(action, precondition=tuple(filter(self._matters, action.precondition))) for action in actions]
-        task, facts = shrunk(self._task, kept, asked)
+        actions = [action for _, action in self._actions]
+        done_by: dict[int, list[int]] = {}
+        for place, (task, _) in enumerate(self._actions):
+            done_by.setdefault(task, []).append(place)
+        several = [task for task, places in done_by.items() if len(places) > 1]
+        compounds = {task: place for place, task in enumerate(dict.fromkeys(each[0] for each in self._methods))}
+        compounds |= {task: place for place, task in enumerate(several, len(compounds))}
+        number = {task: places[0] for task, places in done_by.items()}
+        number |= {task: len(actions) + place for task, place in compounds.items()}
+        world, facts = shrunk(self._task, actions, self._asked(), self._demands)
         methods = [
             GroundMethod(
-                method,
-                action.step.arguments,
-                tuple(sorted([facts[fact] for fact in condition])),
-                tuple([number[each] for each in subtasks]),
+                method, action.step.arguments, self._facts(action, facts), tuple([number[each] for each in subtasks])
             )
-            for (method, action, subtasks), condition in zip(instances, asked, strict=True)
+            for _, method, action, subtasks in self._methods
         ]
-        places = iter(range(len(instances) + len(actions)))
-        methods_of = [tuple([next(places) for _ in found]) for found in self._methods.values()]
+        methods_of: list[list[int]] = [[] for _ in compounds]
+        for place, (mine, _, _, _) in enumerate(self._methods):
+            methods_of[compounds[mine]].append(place)
         for alternative in several:
-            first = len(methods)
-            methods += [
-                GroundMethod(None, (), (), (place,))
-                for place, action in enumerate(actions)
-                if _done_by(action) == alternative
-            ]
-            methods_of.append(tuple(range(first, len(methods))))
+            for action in done_by[alternative]:
+                methods_of[compounds[alternative]].append(len(methods))
+                methods.append(GroundMethod(None, (), (), (action,)))
+        names = {task: Atom(*key) for key, task in self._number.items()}
+        root = number.get(self._number.get((ROOT, ()), -1))
         return GroundHtn(
-            task, tuple(compounds), tuple(methods), tuple(methods_of), number.get(Atom(ROOT)), self._is_ordered
+            world,
+            tuple([names[task] for task in compounds]),
+            tuple(methods),
+            tuple(map(tuple, methods_of)),
+            root,
+            self._is_ordered,
         )
 
-    def _matters(self, fact: int) -> bool:
-        """Return whether a fact is one of the world, and no demand."""
-        return fact not in self._demands
+    def _asked(self) -> Iterator[Iterable[int]]:
+        """Yield what methods require."""
+        for _, _, action, _ in self._methods:
+            yield action.precondition
 
-
-def _done_by(action: GroundAction) -> Atom:
-    return Atom(action.step.action, action.step.arguments)
+    def _facts(self, action: GroundAction, facts: dict[int, int]) -> tuple[int, ...]:
+        """Return the condition of a method: facts of the world, not demands."""
+        return tuple(sorted([facts[fact] for fact in action.precondition if fact not in self._demands]))
 
 
 def _is_demand(fact: Atom | Not) -> bool:

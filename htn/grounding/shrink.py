@@ -9,16 +9,19 @@ from planner.records import replace
 from planner.task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
 
 
-def shrunk(task: Task, actions: Sequence[GroundAction], asked: Iterable[Iterable[int]]) -> tuple[Task, dict[int, int]]:
+def shrunk(
+    task: Task, actions: Sequence[GroundAction], asked: Iterable[Iterable[int]], dropped: set[int]
+) -> tuple[Task, dict[int, int]]:
     """Return `task` with these `actions` alone and the facts that matter, and what number each of them has now.
 
-    What is `asked` for elsewhere matters, too.
+    What is `asked` for elsewhere matters, too, and what is `dropped` does not.
     """
     wanted = {*chain.from_iterable(asked), *task.goal}
     for action in actions:
         wanted.update(action.precondition, *[effect.condition for effect in action.conditional])
     for layer in task.axioms:
         wanted.update(*[rule.body for rule in layer.rules], *layer.negated, [rule.head for rule in layer.rules])
+    wanted -= dropped
     variables = [variable for variable in task.variables if not wanted.isdisjoint(variable)]
     kept = [*chain.from_iterable(variables), *sorted(task.derived & wanted)]
     number = {fact: place for place, fact in enumerate(kept)}

@@ -8,8 +8,9 @@ from typing import Final
 
 from htn.grounding.ground import GroundHtn, GroundMethod
 from htn.grounding.least import least_costs
+from htn.model import Network, Subtask
 from htn.orders import linear
-from planner.compiled.arrays import flat, index, words
+from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
 from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
@@ -17,6 +18,7 @@ from planner.compiled.space import conjunctions, first_state, packed_space
 from planner.heuristics.relaxed import RelaxedTask, relax
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.hierarchy import Hierarchy
+from planner.kernels.relaxed_plan import Achievers, Reachable
 from planner.model import Atom
 from planner.plan import Step
 from planner.records import replace
@@ -24,6 +26,12 @@ from planner.task import GroundAction
 
 DONE: Final = Atom("@done")
 """What facts of the relaxation that tasks were done are called, all of them."""
+
+
+VALUES: Final = 1 << 12
+"""Buckets for the values of facts; dearer ones share the last."""
+
+ALONE: Final = Network((Subtask(DONE),))
 
 
 class Board:
@@ -40,7 +48,14 @@ class Board:
         self.space = packed_space(task, self.packed, check, searched=False)
         self.initial = first_state(task, self.packed, self.space)
         self.costs = [action.cost for action in task.actions]
-        self.sequences = [sequenced(method) for method in ground.methods]
+        known: dict[int, _Line] = {}
+        lines = [_line(method, known) for method in ground.methods]
+        self.sequences = [
+            [method.subtasks[place] for place in line.order] for method, line in zip(ground.methods, lines, strict=True)
+        ]
+        """The subtasks of each method in an order that agrees with its own."""
+        self.orders = [line.pairs for line in lines]
+        """Their own order, as pairs of places in that sequence."""
         check()
 
     @cached_property
@@ -89,10 +104,29 @@ class Board:
         operators = len(self.costs) + len(self.ground.methods)
         return exploration(self.relaxation, missing, [1] * operators, self.packed)
 
+    def plans(self) -> tuple[Achievers, Reachable]:
+        """Return room for relaxed plans, which are numbered from 1 on."""
+        facts, operators = self.relaxation.size, len(self.costs) + len(self.ground.methods)
+        entries = sum(map(len, self.relaxation.effects)) + 1
+        achievers = Achievers(empty_index(facts), zeros(facts), zeros(operators), empty_index(facts))
+        return achievers, Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
-def sequenced(method: GroundMethod) -> list[int]:
-    """Return the subtasks of `method` in an order that agrees with its own."""
-    return [method.subtasks[place] for place in linear(len(method.subtasks), method.ordering)]
+
+class _Line:
+    """The subtasks of a network, linear."""
+
+    def __init__(self, network: Network) -> None:
+        self.order = linear(len(network.subtasks), network.ordering)
+        place = {subtask: number for number, subtask in enumerate(self.order)}
+        self.pairs = [(place[one], place[other]) for one, other in network.ordering]
+
+
+def _line(method: GroundMethod, known: dict[int, _Line]) -> _Line:
+    """Return the line of `method`, which is worked out once for all its instances."""
+    network = ALONE if method.method is None else method.method.network
+    if id(network) not in known:
+        known[id(network)] = _Line(network)
+    return known[id(network)]
 
 
 def _composing(method: GroundMethod, done: list[int], task: int) -> GroundAction:

@@ -14,11 +14,8 @@ from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Registry
 from planner.kernels.decompose import CHAIN, UNKNOWN, Places, Waiting
 from planner.kernels.hierarchy import Stacks
-from planner.kernels.relaxed_plan import Achievers, Reachable
 from planner.search.run import Ending, Run, Steps
 
-VALUES: Final = 1 << 12
-"""Buckets for the values of facts; dearer ones share the last."""
 KEYS: Final = 1 << 16
 """Buckets for places that wait."""
 NO_TASK: Final = -1
@@ -38,10 +35,7 @@ class Progression:
         self._board, self._past, self._future = board, past, future
         costs = board.costs if past else [1] * len(board.costs)
         self._relaxed = board.relaxed(costs, own)
-        facts, operators = board.relaxation.size, len(board.costs) + len(board.ground.methods)
-        entries = sum(map(len, board.relaxation.effects)) + 1
-        self._reachable = Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
-        self._achievers = Achievers(empty_index(facts), zeros(facts), zeros(operators), empty_index(facts))
+        self._achievers, self._reachable = board.plans()
         self._number = zeros(n.HOW_MANY)
         self._number[n.PENDING] = -1
         self._number[n.STATES] = 1
@@ -113,11 +107,11 @@ class Progression:
         )
 
     def _moves(self, place: int) -> list[int]:
-        """Return how `place` was reached: methods by number, and -1 for each action that was done."""
+        """Return the moves to `place` (see `htn.search.trees`): always of what is first."""
         moves: list[int] = []
         while place:
             move = self._places.move[place]
-            moves.append(-1 if move == NOTHING else move)
+            moves.append(0 if move == NOTHING else move + 1)
             place = self._places.parent[place]
         return moves[::-1]
 

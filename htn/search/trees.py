@@ -46,18 +46,26 @@ class Tree:
 
 
 def tree_of(ground: GroundHtn, moves: Sequence[int]) -> Tree:
-    """Return the decomposition that `moves` of a progression describe: methods by number, -1 for actions."""
-    tree = Tree(ground)
+    """Return the decomposition that `moves` describe.
+
+    What is left to do is listed, in the end in the order of the plan: a method's subtasks take the place of their task,
+    in an order that agrees with theirs. A move is `place * (methods + 1)` for doing the action at a place of the list,
+    and `method + 1` more for decomposing what is there.
+    """
+    tree, kinds = Tree(ground), len(ground.methods) + 1
     assert ground.root is not None  # noqa: S101 - or else there were no moves
-    stack = [tree.add(ground.root)]
+    left = [tree.add(ground.root)]  # from right to left, as most moves are at place 0
     for move in moves:
-        node = stack.pop()
-        if move < 0:
+        place, method = divmod(move, kinds)
+        end = len(left) - place
+        node = left[end - 1]
+        if not method:
             tree.do(node)
+            del left[end - 1]
             continue
-        children = tree.decompose(node, move)
-        method = ground.methods[move]
-        stack += [children[place] for place in reversed(linear(len(children), method.ordering))]
+        children = tree.decompose(node, method - 1)
+        order = ground.methods[method - 1].ordering
+        left[end - 1 : end] = [children[each] for each in reversed(linear(len(children), order))]
     return tree
 
 

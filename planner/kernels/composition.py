@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from planner.kernels.data import INFINITE, Exploration, Relaxed, Space
 from planner.kernels.hierarchy import EMPTY, Hierarchy, Stacks
-from planner.kernels.kernel import Words, kernel
+from planner.kernels.kernel import Index, Words, entry, kernel
 from planner.kernels.relaxed import begin
 from planner.kernels.relaxed_plan import Achievers, Reachable, explore, extracted, want
 
@@ -38,6 +38,35 @@ def composition(
         if count == before:
             again += hierarchy.least[task]
         cell = stacks.cells.state[2 * cell + 1] + 0
+    return _rest(relaxed, room, achievers, reachable, count, plan, again)
+
+
+@entry
+@kernel
+def compose(
+    count: int,
+    plan: int,
+    facts: Index,
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    space: Space,
+    state: Words,
+) -> int:
+    """Return the size of a relaxed plan for the first `count` of `facts` and the goal, `INFINITE` for a dead end."""
+    begin(relaxed, room, space.coding, state, 0)
+    wanted = 0
+    for index in range(count):
+        wanted = want(room, achievers, facts[index] + 0, wanted, plan)
+    return _rest(relaxed, room, achievers, reachable, wanted, plan, 0)
+
+
+@kernel
+def _rest(
+    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, count: int, plan: int, again: int
+) -> int:
+    """Return the size of a relaxed plan for the `count` facts in the queue, and the goal; and what is done `again`."""
     goal = len(relaxed.cost) - 1
     for index in range(relaxed.precondition_start[goal], relaxed.precondition_start[goal + 1]):
         count = want(room, achievers, relaxed.precondition[index] + 0, count, plan)

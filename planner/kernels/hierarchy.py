@@ -36,7 +36,7 @@ class Hierarchy(NamedTuple):
 
 
 class Stacks(NamedTuple):
-    """All cells: `cells` has two words for each, its first task and the cell of the others; `least` is what it costs."""
+    """All cells: `cells` has two words for each, its first task and the cell of the others; `least` is their cost."""
 
     cells: Registry
     least: Words

@@ -116,7 +116,7 @@ def explore(
 
 @kernel
 def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> int:
-    """Fire the operators all of whose preconditions hold at first, in an order by `seed`; return how many facts wait."""
+    """Fire the operators that are ready at first, in an order by `seed`; return how many facts wait."""
     many, operators = 0, len(relaxed.cost)
     shift = (seed * MULTIPLIER & LOW_BITS) % operators
     for index in range(operators):

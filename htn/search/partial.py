@@ -1,0 +1,169 @@
+"""Progression search where tasks are partially ordered: whatever nothing comes before may be next.
+
+The readable twin of the kernels, too, for total orders. What a method requires is checked as soon as it holds: a check
+stands in the network, before the subtasks, as long as it does not.
+"""
+
+from __future__ import annotations
+
+import heapq
+from itertools import count
+
+from htn.search.arrays import Board
+from htn.search.networks import Network, network_of, replaced
+from planner.compiled.arrays import empty_index, words
+from planner.kernels.data import INFINITE
+from planner.search.run import Ending, Run, Steps
+from planner.search.space import Space
+from planner.task import State, bits, facts_of
+
+Node = tuple[State, Network]
+Way = tuple[Node, int]
+"""The node before, and the move; see `htn.search.trees`."""
+
+
+class Partial:
+    """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
+
+    With `past` 0 it is greedy, and counts steps and not costs.
+    """
+
+    def __init__(self, board: Board, past: int, future: int, own: int) -> None:
+        ground = board.ground
+        self._board, self._past, self._future = board, past, future
+        self._space = Space(ground.task)
+        self._actions = len(board.costs)
+        self._checks = self._actions + len(ground.compounds)
+        """The number of the check of method 0."""
+        self._required = [bits(method.precondition) for method in ground.methods]
+        self._networks: list[Network | None] = [None] * len(ground.methods)
+        self._relaxed = board.relaxed(board.costs if past else [1] * len(board.costs), own)
+        self._achievers, self._reachable = board.plans()
+        self._least, self._done = board.hierarchy.least, board.hierarchy.done
+        self._facts = empty_index(board.relaxation.size)
+        self._kinds = len(ground.methods) + 1
+        self._plans = 0
+
+    def steps(self, run: Run, *, first: bool = False) -> Steps:
+        """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
+        root = self._board.ground.root
+        assert root is not None  # noqa: S101 - nothing to search for otherwise
+        start: Node = (self._space.initial, ((root, 0),))
+        self._cost, self._way = {start: 0}, dict[Node, Way]()
+        tickets = count()
+        queue = [(0, 0, start)]
+        closed: dict[Node, int] = {}
+        while queue:
+            _, _, node = heapq.heappop(queue)
+            cost = self._cost[node]
+            if closed.get(node, INFINITE) <= cost or cost + self._left(node[1]) >= run.limit:
+                continue
+            closed[node] = cost
+            run.expanded += 1
+            for child, move in self._successors(node):
+                new = cost + (self._board.costs[self._task(node, move)] if not move % self._kinds else 0)
+                if new >= self._cost.get(child, INFINITE) or new + self._left(child[1]) >= run.limit:
+                    continue
+                self._cost[child], self._way[child] = new, (node, move)
+                run.generated += 1
+                if not child[1]:
+                    if self._space.is_goal(child[0]):
+                        run.found(self._moves(child), new)
+                        if first:
+                            return Ending.FIRST_PLAN
+                    continue
+                estimate = self._estimate(child, run)
+                if estimate < INFINITE:
+                    key = self._past * new + self._future * estimate
+                    heapq.heappush(queue, (key, -next(tickets), child))
+                yield
+            yield
+        run.proved(run.limit)
+        return Ending.EXHAUSTED
+
+    def _successors(self, node: Node) -> list[tuple[Node, int]]:
+        state, network = node
+        full = self._space.closed(state)
+        found: list[tuple[Node, int]] = []
+        for place, (task, before) in enumerate(network):
+            if before or task >= self._checks:
+                continue
+            listed = self._place(network, place) * self._kinds
+            if task >= self._actions:
+                for method in self._board.ground.methods_of[task - self._actions]:
+                    after = replaced(network, place, self._subtasks(method))
+                    found.append((self._checked(state, after), listed + method + 1))
+            elif not self._space.preconditions[task] & ~full:
+                after = replaced(network, place, ())
+                found.append((self._checked(self._space.apply(task, state), after), listed))
+        return found
+
+    def _place(self, network: Network, place: int) -> int:
+        """Return the place of a task without counting checks."""
+        return sum([task < self._checks for task, _ in network[:place]])
+
+    def _task(self, node: Node, move: int) -> int:
+        """Return the task that `move` is about."""
+        return [task for task, _ in node[1] if task < self._checks][move // self._kinds]
+
+    def _subtasks(self, method: int) -> Network:
+        """Return what takes the place of a task when `method` does it."""
+        known = self._networks[method]
+        if known is None:
+            source = self._board.ground.methods[method]
+            tasks, order = self._board.sequences[method], self._board.orders[method]
+            if source.precondition:
+                tasks = [self._checks + method, *tasks]
+                order = [(one + 1, other + 1) for one, other in order] + [(0, each) for each in range(1, len(tasks))]
+            known = self._networks[method] = network_of(tasks, order)
+        return known
+
+    def _checked(self, state: State, network: Network) -> Node:
+        """Return the node, without the checks that can be made now."""
+        full, place = self._space.closed(state), 0
+        while place < len(network):
+            task, before = network[place]
+            if task >= self._checks and not before and not self._required[task - self._checks] & ~full:
+                network = replaced(network, place, ())
+                place = 0
+            else:
+                place += 1
+        return state, network
+
+    def _left(self, network: Network) -> int:
+        """Return what `network` costs at least."""
+        return sum([self._least[task] for task, _ in network if task < self._checks])
+
+    def _estimate(self, node: Node, run: Run) -> int:
+        board, wanted = self._board, dict[int, None]()
+        again = 0
+        for task, _ in node[1]:
+            if task >= self._checks:
+                wanted.update(dict.fromkeys(board.ground.methods[task - self._checks].precondition))
+            elif self._done[task] in wanted:
+                again += self._least[task]
+            else:
+                wanted[self._done[task]] = None
+        for place, fact in enumerate(wanted):
+            self._facts[place] = fact
+        self._plans += 1
+        run.evaluated += 1
+        estimate = board.entries["compose"](
+            len(wanted),
+            self._plans,
+            self._facts,
+            self._relaxed,
+            board.exploration,
+            self._achievers,
+            self._reachable,
+            board.space,
+            words(board.packed.pack(facts_of(self._space.closed(node[0])))),
+        )
+        return estimate if estimate == INFINITE else estimate + again
+
+    def _moves(self, node: Node) -> list[int]:
+        moves: list[int] = []
+        while node in self._way:
+            node, move = self._way[node]
+            moves.append(move)
+        return moves[::-1]
