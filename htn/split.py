@@ -22,7 +22,7 @@ PART: Final = "@part "
 
 
 def split(domain: HtnDomain, is_static: Callable[[str], bool]) -> HtnDomain:
-    """Return `domain` with parts for what can be chosen apart; `is_static` tells predicates whose facts never change."""
+    """Return `domain` with parts for what can be chosen apart; `is_static` tells which predicates never change."""
     tasks, methods = dict(domain.tasks), dict[str, Method]()
     for method in domain.methods.values():
         whole = method
