@@ -15,7 +15,9 @@ from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
+    from htn.explain import TaskExplanation, WhyNot
     from planner.annotations import Any
+    from planner.budget import Budget
     from planner.plan import Plan, Result
     from planner.validate import Verdict
 
@@ -132,12 +134,36 @@ class HtnProblem:
 
         return plan_from_text(text, self, source)
 
+    def write_plan(self, plan: Plan) -> str:
+        """Return `plan` in the competition's format; see `htn.plans.write_plan`."""
+        from htn.plans import write_plan  # noqa: PLC0415 - as above
+
+        return write_plan(plan)
+
+    def draw_plan(self, plan: Plan) -> str:
+        """Return the decomposition of `plan`, drawn as a tree."""
+        from htn.draw import drawn  # noqa: PLC0415 - as above
+
+        return drawn(plan)
+
     def validate(self, plan: Plan) -> Verdict:
         """Return whether `plan` works; without a decomposition, one is searched for, however long that takes."""
         from htn.verify.sequence import judged  # noqa: PLC0415 - the model itself knows nothing of plans
         from planner.budget import Budget  # noqa: PLC0415 - as above
 
         return judged(self, plan, Budget())
+
+    def explain_plan(self, plan: Plan) -> TaskExplanation:
+        """Return which tasks each step of `plan`, a valid one, is there for."""
+        from htn.explain import explain_plan  # noqa: PLC0415 - as above
+
+        return explain_plan(self, plan)
+
+    def why_not(self, budget: Budget) -> WhyNot:
+        """Return why there is no plan, as far as that shows within `budget`."""
+        from htn.explain import why_not  # noqa: PLC0415 - as above
+
+        return why_not(self, budget)
 
     def solve(self, **options: Any) -> Result:
         """Return the answer; the options are those of `htn.solve.solve`."""

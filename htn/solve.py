@@ -9,13 +9,18 @@ from htn.answer import HtnAnswer
 from htn.grounding.ground import ground
 from htn.model import HtnProblem
 from htn.strategy import automatic
+from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.collector import collector_paused
 from planner.errors import UnsupportedError
-from planner.plan import Progress, Result, StoppedBy
+from planner.plan import Progress, Result, Status, StoppedBy
+from planner.records import replace
 from planner.search.run import Ending
 from planner.strategy import checked_names
+
+REASON_SECONDS: Final = 1.0
+"""So long a reason is looked for where it is proved that there is no plan."""
 
 
 def solve(
@@ -36,21 +41,33 @@ def solve(
     """
     check_limits(time_limit, memory_limit)
     checked_names(mode, search, heuristic)
-    if engine is not None:
-        raise UnsupportedError(f"the engine {engine!r} for a hierarchical problem", "leave --engine away")
+    for kind, name in (("search", search), ("heuristic", heuristic), ("engine", engine)):
+        if name is not None:
+            hint = f"without --{kind}, the searches for hierarchies take turns"
+            raise UnsupportedError(f"the {kind} {name!r} for a hierarchical problem", hint)
     refused = unsupported(problem.classical)
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     try:
         with collector_paused():
-            return _solve(problem, answer, mode)
+            return _reasoned(problem, _solve(problem, answer, mode), answer.budget)
     except LimitReached as limit:
         return answer.stopped(limit.stopped_by)
     except MemoryError:
         return answer.stopped(StoppedBy.MEMORY)
     except KeyboardInterrupt:
         return answer.stopped(StoppedBy.CANCELLED)
+
+
+def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
+    """Return `result` with the reason, if there is no plan and a reason can be found soon."""
+    if result.status is not Status.UNSOLVABLE or result.reason:
+        return result
+    from htn.explain import why_not  # noqa: PLC0415 - loaded only where there is no plan
+
+    left = REASON_SECONDS if budget.remaining is None else min(REASON_SECONDS, max(budget.remaining, 0.0))
+    return replace(result, reason=why_not(problem, Budget(left, budget.memory_limit, budget.cancel)).summary)
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:

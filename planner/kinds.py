@@ -7,6 +7,7 @@ from planner.errors import UnsupportedError
 from planner.model import DomainModel, Problem
 
 if TYPE_CHECKING:
+    from planner.budget import Budget
     from planner.plan import Plan, Result
     from planner.validate import Verdict
 
@@ -23,6 +24,16 @@ class OtherDomain(Named, Protocol):
     """A domain of another kind."""
 
 
+class Reasons(Protocol):
+    """An explanation: text for people, and data."""
+
+    def __str__(self) -> str:
+        """Return lines for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as JSON-ready data."""
+
+
 class OtherProblem(Named, Protocol):
     """A problem of another kind."""
 
@@ -36,8 +47,20 @@ class OtherProblem(Named, Protocol):
     def read_plan(self, text: str, source: str) -> Plan:
         """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""
 
+    def write_plan(self, plan: Any) -> str:
+        """Return `plan` as the text that `read_plan` takes."""
+
+    def draw_plan(self, plan: Any) -> str:
+        """Return what the steps of `plan` came of, drawn for people."""
+
     def validate(self, plan: Any) -> Verdict:
         """Return whether `plan` works, and if not, where it breaks and why."""
+
+    def explain_plan(self, plan: Any) -> Reasons:
+        """Return why each step of `plan`, a valid one, is there."""
+
+    def why_not(self, budget: Budget) -> Reasons:
+        """Return why there is no plan, as far as that shows within `budget`."""
 
 
 class Declarer:

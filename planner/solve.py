@@ -11,6 +11,7 @@ from planner.answer import Answer, unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.collector import collector_paused
 from planner.errors import InputError
+from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Ending, Space
@@ -19,7 +20,7 @@ from planner.workplace import Workplace
 
 
 def solve(
-    problem: Problem,
+    problem: AnyProblem,
     *,
     mode: str = "anytime",
     search: str | None = None,
@@ -35,24 +36,32 @@ def solve(
     `mode` says when to stop: `anytime` with a proof, `first` with any plan, `optimal` with a proof and without looking
     for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
     instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
-    of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does.
+    of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does. A problem of
+    another kind, such as a hierarchical one, answers for itself.
 
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.
     """
+    within: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
+    within |= {"on_progress": on_progress, "cancel": cancel}
     if not isinstance(problem, Problem):
+        if is_other_problem(problem):
+            return problem.solve(mode=mode, search=search, heuristic=heuristic, engine=engine, **within)
         raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
     if engine is not None:
         from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 
-        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
-        return solve_with(problem, engine, **limits, on_progress=on_progress, cancel=cancel)
+        return solve_with(problem, engine, **within)
     search = checked_names(mode, search, heuristic)
     refused = unsupported(problem)
     if refused is not None:
         return refused
-    answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    return _limited(Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress), mode, search, heuristic)
+
+
+def _limited(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    """Search, and answer with what is known when a limit ends that."""
     try:
         with collector_paused():
             return _solve(answer, mode, search, heuristic)
@@ -84,7 +93,7 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
             return answer.ended(Ending.FIRST_PLAN)
 
 
-async def improve(problem: Problem, **options: Any) -> AsyncIterator[Result]:
+async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:
     """Yield a `Result` for each better plan, and at last the one that `solve` returns, as a worker thread finds them.
 
     Takes the options of `solve`. When the iteration is given up, the search is cancelled.

@@ -13,7 +13,7 @@ from planner.cli.limits import finite, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
-from planner.kinds import not_classical
+from planner.kinds import AnyProblem
 from planner.model import Problem
 from planner.plan import Plan, Result, Status
 
@@ -50,8 +50,6 @@ def run(
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
-        if not isinstance(loaded, Problem):
-            raise not_classical(loaded, "explaining")
         if plan is not None:
             return explain_given(loaded, plan)
         with named(domain, problem), watchman.searching() as budget.cancel:
@@ -65,18 +63,22 @@ def run(
     return exit_of(result)
 
 
-def explain_given(problem: Problem, path: Path) -> Exit:
+def explain_given(problem: AnyProblem, path: Path) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
-    from planner.cli.plans import plan_from  # noqa: PLC0415 - loaded only for a plan that is given
+    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - loaded only for a plan that is given
     from planner.validate import validate  # noqa: PLC0415 - as above
 
-    plan, _ = plan_from(path, problem)
-    verdict = validate(problem, plan.steps)
+    if isinstance(problem, Problem):
+        plan, _ = plan_from(path, problem)
+        verdict = validate(problem, plan.steps)
+    else:
+        plan = problem.read_plan(text_of(path), str(path))
+        verdict = problem.validate(plan)
     give(explained(plan) if verdict.valid else str(verdict))
     return Exit.OK if verdict.valid else Exit.NEGATIVE
 
 
-def solved(problem: Problem, budget: Budget) -> Result:
+def solved(problem: AnyProblem, budget: Budget) -> Result:
     """Solve `problem` within what is left of `budget`."""
     from planner.solve import solve  # noqa: PLC0415 - loaded only where no plan is given
 
@@ -87,11 +89,14 @@ def explained(plan: Plan) -> str:
     """Return why each step of a valid plan is there."""
     from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
 
+    if not isinstance(plan.problem, Problem):
+        return str(plan.problem.explain_plan(plan))
     return str(explain_plan(plan.problem, plan))
 
 
-def reasons(problem: Problem, budget: Budget) -> str:
+def reasons(problem: AnyProblem, budget: Budget) -> str:
     """Return why there is no plan and what would give one, found in as much time again as `budget` had."""
     from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
 
-    return str(explain_unsolvable(problem, Budget(budget.time_limit, budget.memory_limit)))
+    again = Budget(budget.time_limit, budget.memory_limit)
+    return str(explain_unsolvable(problem, again) if isinstance(problem, Problem) else problem.why_not(again))

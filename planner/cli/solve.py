@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Final
@@ -19,7 +18,7 @@ from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.cli.progress import Watch, shown
 from planner.errors import UnsupportedError
-from planner.plan import Result, Status, StoppedBy
+from planner.plan import Plan, Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -41,6 +40,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
+    parser.add_argument("--tree", action="store_true", help="Draw what the tasks came to, on stderr; for HTN plans.")
     parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
     add_quiet(parser)
 
@@ -57,6 +57,7 @@ def run(
     time_limit: float,
     memory_limit: float | None,
     plan_file: Path | None,
+    tree: bool,
     json: bool,
     quiet: bool,
 ) -> Exit:
@@ -68,7 +69,6 @@ def run(
     def work() -> Result:
         from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
         from planner.load import load  # noqa: PLC0415 - as above
-        from planner.model import Problem  # noqa: PLC0415 - as above
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
         from planner.strategy import checked_names  # noqa: PLC0415 - as above
 
@@ -77,8 +77,8 @@ def run(
             loaded = load(domain, problem)
             of_problem = named(domain, problem) if engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
-                find = partial(solve_problem, loaded) if isinstance(loaded, Problem) else loaded.solve
-                return find(
+                return solve_problem(
+                    loaded,
                     mode=mode,
                     search=search,
                     heuristic=heuristic,
@@ -93,6 +93,8 @@ def run(
         result = attempt(work, watch)
     if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))
+    if tree and result.plan is not None:
+        tell(drawn(result.plan))
     try:
         if result.plan is not None and plan_file is not None:
             write_atomically(plan_file, ipc_text(result))
@@ -130,10 +132,22 @@ def show(result: Result, *, json: bool) -> None:
 
 
 def ipc_text(result: Result) -> str:
-    """Return the plan in the competition's format."""
+    """Return the plan in the competition's format; what came of tasks is written with them."""
     from planner.pddl.plans import write_plan  # noqa: PLC0415 - loaded only with a plan
 
-    return write_plan(result.expect_plan())
+    plan = result.expect_plan()
+    if plan.tree is not None:
+        text: str = plan.problem.write_plan(plan)
+        return text
+    return write_plan(plan)
+
+
+def drawn(plan: Plan) -> str:
+    """Return the tasks that the steps of `plan` came of, drawn."""
+    if plan.tree is None:
+        return "no tree: the steps came of no tasks"
+    text: str = plan.problem.draw_plan(plan)
+    return text
 
 
 def summary(result: Result) -> str:

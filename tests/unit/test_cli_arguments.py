@@ -24,11 +24,12 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--memory-limit": ("none", float("inf")),
     "--plan-file": ("a=b", Path("a=b")),
 }
-FLAGS = {"--json": "json", "--quiet": "quiet", "-q": "quiet"}
+FLAGS = {"--tree": "tree", "--json": "json", "--quiet": "quiet", "-q": "quiet"}
 DEFAULTS = {
     "problem": None,
     "mode": "anytime",
     "time_limit": 10.0,
+    "tree": False,
     "json": False,
     "quiet": False,
     **dict.fromkeys(["search", "heuristic", "engine", "memory_limit", "plan_file"]),

@@ -1,0 +1,226 @@
+"""Where decomposition comes to an end although each task by itself could be done: what was met, not what is proved.
+
+A small progression search over states and what remains to be done. Unless it ends by itself within `SITUATIONS`, it
+says nothing about the situations that it did not look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush, nsmallest
+from itertools import count
+
+from htn.explain.impossible import label_of
+from htn.explain.reach import Reach
+from htn.explain.report import Attempt, DeadEnd, Failure, Lack
+from htn.model import HtnProblem, Method, Network
+from htn.orders import closure
+from htn.rooted import ROOT
+from planner.annotations import Any, Final
+from planner.budget import Budget, LimitReached
+from planner.model import Atom, Formula
+from planner.model.formulas import substitute
+from planner.plan import Step, StoppedBy
+from planner.records import dataclass, field
+from planner.validate import Simulation
+from planner.validate.reasons import Chronicle
+
+SITUATIONS: Final = 3000
+"""So many situations are looked at."""
+GROWTH: Final = 40
+"""What remains to be done may be so many tasks more than at the beginning; tasks may recur without end."""
+SHOWN: Final = 3
+"""So many dead ends are told."""
+CHOICES: Final = 6
+"""So many choices of objects are told for each method."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A task that remains to be done; `before` are the numbers of those that come before it."""
+
+    task: Atom
+    above: _Open | None
+    before: frozenset[int]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The tasks that this one is there for, nearest first."""
+        found, upper = [], self.above
+        while upper is not None and upper.task.predicate != ROOT:
+            found.append(str(upper.task))
+            upper = upper.above
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Situation:
+    """A state that `steps` lead to, and what remains to be done, by number."""
+
+    world: Simulation
+    steps: tuple[Step, ...]
+    remaining: dict[int, _Open]
+
+    @property
+    def key(self) -> Any:
+        """What tells it from all others."""
+        place = {number: place for place, number in enumerate(self.remaining)}
+        rest = [(each.task, frozenset(place[number] for number in each.before)) for each in self.remaining.values()]
+        return self.world.facts, frozenset(self.world.history), tuple(rest)
+
+    @property
+    def ready(self) -> Iterator[tuple[int, _Open]]:
+        """The tasks that nothing comes before."""
+        return ((number, each) for number, each in self.remaining.items() if not each.before)
+
+
+@dataclass(slots=True)
+class Observed:
+    """What a search met: `dead_ends`, the furthest first; `exhausted` where there is nothing else."""
+
+    dead_ends: tuple[DeadEnd, ...] = ()
+    exhausted: bool = False
+    solvable: bool = False
+    stopped_by: StoppedBy | None = None
+
+
+def observed(problem: HtnProblem, reach: Reach, budget: Budget) -> Observed:
+    """Return what a small search for a decomposition of `problem` meets; limits end it early."""
+    search = _Search(problem, reach)
+    found = Observed()
+    try:
+        found.exhausted = search.run(budget.check)
+    except LimitReached as limit:
+        found.stopped_by = limit.stopped_by
+    found.solvable = search.solvable
+    found.exhausted = found.exhausted and not search.solvable
+    found.dead_ends = tuple([search.told(each) for each in search.furthest()])
+    return found
+
+
+@dataclass(slots=True)
+class _Search:
+    problem: HtnProblem
+    reach: Reach
+    solvable: bool = False
+    _ends: list[_Situation] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=count)
+
+    def run(self, check: Callable[[], None]) -> bool:
+        """Look for dead ends until there is a plan; return whether everything was looked at."""
+        start = {next(self._numbers): _Open(Atom(ROOT), None, frozenset())}
+        first = _Situation(Simulation(self.problem.classical), (), start)
+        queue, ticket = [(0, 0, first)], count(1)
+        seen, whole = {first.key}, True
+        most = GROWTH + len(self.problem.network.subtasks)
+        while queue and not self.solvable:
+            check()
+            if len(seen) > SITUATIONS:
+                return False
+            situation = heappop(queue)[-1]
+            goes_on = False
+            for each in self._successors(situation):
+                goes_on = True
+                if len(each.remaining) > most:
+                    whole = False
+                elif each.key not in seen:
+                    seen.add(each.key)
+                    heappush(queue, (len(each.remaining) - len(each.steps), -next(ticket), each))
+            self.solvable = not situation.remaining and self._reaches_goal(situation)
+            if not goes_on:
+                self._ends.append(situation)
+        return whole
+
+    def furthest(self) -> list[_Situation]:
+        """Return the dead ends with most steps done and the deepest tasks."""
+        if self.solvable:
+            return []
+        return nsmallest(SHOWN, self._ends, key=lambda each: (-len(each.steps), len(each.remaining), -_depth(each)))
+
+    def told(self, end: _Situation) -> DeadEnd:
+        """Return the dead end in words."""
+        steps = tuple(map(str, end.steps))
+        account = self._chronicle(end).account
+        if not end.remaining:
+            goal = end.world.inspector.smallest_failure(self.problem.classical.goal.hard, {})
+            return DeadEnd(steps, None, str(Lack(str(goal), account(goal))))
+        _, task = next(end.ready)
+        attempts = list(self._attempts(end, task.task, account))
+        return DeadEnd(steps, Failure(str(task.task), tuple(attempts), task.path))
+
+    def _reaches_goal(self, situation: _Situation) -> bool:
+        return situation.world.holds(self.problem.classical.goal.hard)
+
+    def _successors(self, situation: _Situation) -> Iterator[_Situation]:
+        for number, each in situation.ready:
+            if each.task.predicate in self.problem.domain.classical.actions:
+                step = Step(each.task.predicate, each.task.args)
+                if situation.world.objection(step) is None:
+                    world = situation.world.copy()
+                    world.apply(step)
+                    rest = self._replaced(situation.remaining, number, Network(), {})
+                    yield _Situation(world, (*situation.steps, step), rest)
+                continue
+            for method, binding in self._choices(each.task):
+                if situation.world.holds(substitute(method.precondition, binding)):
+                    rest = self._replaced(situation.remaining, number, method.network, binding)
+                    yield _Situation(situation.world, situation.steps, rest)
+
+    def _choices(self, task: Atom) -> Iterator[tuple[Method, dict[str, str]]]:
+        for method in self.reach.domain.methods_for(task.predicate):
+            for binding in self.reach.choices(method, task):
+                subtasks = [each.task.substitute(binding) for each in method.network.subtasks]
+                if all(map(self.reach.may_be_done, subtasks)):
+                    yield method, binding
+
+    def _replaced(
+        self, remaining: dict[int, _Open], number: int, network: Network, binding: dict[str, str]
+    ) -> dict[int, _Open]:
+        """Return `remaining` with the subtasks of `network` in place of the task `number`."""
+        upper = remaining[number]
+        new = [next(self._numbers) for _ in network.subtasks]
+        before: list[set[int]] = [set() for _ in new]
+        for place, after in enumerate(closure(len(new), network.ordering)):
+            for other in range(len(new)):
+                if after >> other & 1:
+                    before[other].add(new[place])
+        found = {}
+        for each, place in zip(new, range(len(new)), strict=True):
+            task = network.subtasks[place].task.substitute(binding)
+            found[each] = _Open(task, upper, frozenset(before[place]))
+        for each, item in remaining.items():
+            if each != number:
+                waits = item.before - {number} | ({*new} if number in item.before else set())
+                found[each] = _Open(item.task, item.above, frozenset(waits))
+        return found
+
+    def _attempts(self, end: _Situation, task: Atom, account: Callable[[Formula], str]) -> Iterator[Attempt]:
+        """Yield what keeps `task` from being done in the state of `end`."""
+        if task.predicate in self.problem.domain.classical.actions:
+            objection = end.world.objection(Step(task.predicate, task.args))
+            assert objection is not None  # noqa: S101 - else it would have been done
+            condition = objection.condition
+            lacks = () if objection.misfit else (Lack(str(condition), account(condition)),)
+            yield Attempt("the action", lacks, remark=objection.misfit)
+            return
+        told: dict[str, int] = {}
+        for method, binding in self._choices(task):
+            told[method.name] = told.get(method.name, 0) + 1
+            if told[method.name] <= CHOICES:
+                condition = end.world.inspector.smallest_failure(method.precondition, binding)
+                yield Attempt(label_of(method, binding), (Lack(str(condition), account(condition)),))
+        for method in self.reach.domain.methods_for(task.predicate):
+            if method.name not in told:
+                yield Attempt(method.name, remark="no choice of objects can work here, even if nothing ever ended")
+
+    def _chronicle(self, end: _Situation) -> Chronicle:
+        """Return what the steps so far have changed."""
+        world = Simulation(self.problem.classical)
+        chronicle = Chronicle(self.problem.classical.domain.derived)
+        for number, step in enumerate(end.steps, start=1):
+            chronicle.record(number, step, world.apply(step))
+        return chronicle
+
+
+def _depth(end: _Situation) -> int:
+    return max((len(each.path) for _, each in end.ready), default=0)

@@ -1,0 +1,36 @@
+"""Why a hierarchical problem has no plan: first what is proved to be impossible, then what was met on the way."""
+
+from __future__ import annotations
+
+from htn.explain.impossible import impossible, lacking
+from htn.explain.observed import observed
+from htn.explain.reach import Reach
+from htn.explain.report import Lack, WhyNot
+from htn.model import HtnProblem
+from planner.budget import Budget, LimitReached
+
+
+def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
+    """Return why `problem` has no plan: tasks, the methods tried, and the conditions that failed, the deepest first.
+
+    Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
+    `UnsupportedError` for one that search does not take.
+    """
+    try:
+        reach = Reach(problem, budget)
+        failures = impossible(reach)
+        lacks = lacking(problem.classical.goal.hard, reach)
+    except LimitReached as limit:
+        return WhyNot(problem.name, stopped_by=limit.stopped_by)
+    if lacks is None:
+        lacks = (Lack(str(problem.classical.goal.hard), "which no facts at all would make true"),)
+    if failures or lacks:
+        return WhyNot(problem.name, failures, lacks)
+    met = observed(problem, reach, budget)
+    return WhyNot(
+        problem.name,
+        dead_ends=met.dead_ends,
+        exhausted=met.exhausted,
+        solvable=met.solvable,
+        stopped_by=met.stopped_by,
+    )

@@ -1,0 +1,51 @@
+"""What is said to be proved about problems without a plan is true of random ones."""
+
+import pytest
+from htn_brute import TooManyNetworks, cheapest
+
+from htn.explain import explain_plan, why_not
+from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from planner import solve
+from planner.budget import Budget
+
+KINDS = [ORDERED, PARTIAL, HtnFeatures(classical=WILD)]
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_a_proof_is_given_only_where_there_is_no_plan(features):
+    solvable = proved = 0
+    for seed in range(60):
+        problem = random_htn(seed, features)
+        try:
+            cost = cheapest(problem, 1_000)
+        except TooManyNetworks:
+            continue
+        found = why_not(problem, Budget(10))
+        if cost is None:
+            assert not found.solvable, seed
+            assert found.proved or found.stopped_by is None, seed
+            proved += found.proved
+        else:
+            assert not found.proved, (seed, str(found))
+            assert found.dead_ends == () or not found.exhausted, seed
+            solvable += found.solvable
+        assert bool(found.summary) is bool(found.failures or found.goal or found.dead_ends), seed
+    assert solvable > 10
+    assert proved > 3
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_each_step_is_there_for_a_task(features):
+    steps = 0
+    for seed in range(30):
+        problem = random_htn(seed, features)
+        result = solve(problem, mode="first", time_limit=2)
+        if result.plan is None:
+            continue
+        explained = explain_plan(problem, result.plan)
+        roots = {str(result.plan.tree.nodes[place].task) for place in result.plan.tree.roots}
+        for step, purpose in zip(result.plan.steps, explained.purposes, strict=True):
+            top = purpose[-1][0] if purpose else f"{step.action}({', '.join(step.arguments)})"
+            assert {top, top.removesuffix("()")} & roots, seed
+        steps += len(result.plan.steps)
+    assert steps > 20

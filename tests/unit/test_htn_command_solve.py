@@ -1,0 +1,172 @@
+"""`forethought solve`, `explain` and `compile` on hierarchical problems."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import planner
+from htn.model import HtnProblem
+from htn.solve import solve
+from planner.cli import limits, main
+from planner.cli.exits import Exit
+
+DOMAIN = """\
+(define (domain trips)
+  (:types place)
+  (:predicates (at ?x - place) (road ?x ?y - place))
+  (:task visit :parameters (?x - place))
+  (:method there :parameters (?x - place) :task (visit ?x) :precondition (at ?x))
+  (:method via :parameters (?x ?y - place) :task (visit ?x) :precondition (road ?y ?x)
+    :ordered-subtasks (and (visit ?y) (walk ?y ?x)))
+  (:action walk :parameters (?x ?y - place) :precondition (and (at ?x) (road ?x ?y))
+    :effect (and (not (at ?x)) (at ?y))))
+"""
+PROBLEM = """\
+(define (problem one) (:domain trips) (:objects hall stairs lab - place)
+  (:htn :subtasks (visit lab)) (:init (at hall) (road hall stairs) (road stairs lab)))
+"""
+FILES = {
+    "domain.hddl": DOMAIN,
+    "problem.hddl": PROBLEM,
+    "shut.hddl": PROBLEM.replace(" (road stairs lab)", ""),
+    "steps": "(walk hall stairs)\n(walk stairs lab)\n",
+    "twice": "(walk hall stairs)\n",
+}
+TEXT = """\
+==>
+0 walk hall stairs
+1 walk stairs lab
+root 2
+2 visit lab -> via 3 1
+3 visit stairs -> via 4 0
+4 visit hall -> there
+<==
+"""
+TREE = """\
+one
+└── visit(lab)  by via
+    ├── visit(stairs)  by via
+    │   ├── visit(hall)  by there
+    │   └── 1. walk(hall, stairs)
+    └── 2. walk(stairs, lab)
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+
+    def run_in_process(*arguments: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run_in_process
+
+
+def test_a_plan_is_solved_written_and_validated(run):
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", "--plan-file", "found")
+    assert (code, out) == (Exit.OK, TEXT)
+    assert err.startswith("proved optimal: cost 2, 2 steps [")
+    assert Path("found").read_text() == TEXT
+    assert run("validate", "domain.hddl", "problem.hddl", "found")[:2] == (Exit.OK, "valid, cost 2\n")
+
+
+@pytest.mark.parametrize("mode", ["anytime", "first", "optimal"])
+def test_json_has_the_decomposition_in_every_mode(mode, run):
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", "--json", "--quiet", "--mode", mode)
+    assert (code, err) == (Exit.OK, "")
+    result = json.loads(out)
+    assert result["status"] in (("SOLVED", "OPTIMAL") if mode == "first" else ("OPTIMAL",))
+    assert result["plan"]["decomposition"]["roots"]
+    Path("found.json").write_text(out)
+    assert run("validate", "domain.hddl", "problem.hddl", "found.json")[0] == Exit.OK
+
+
+def test_the_tree_is_drawn_beside_the_plan(run):
+    assert run("solve", "domain.hddl", "problem.hddl", "--quiet", "--tree") == (Exit.OK, TEXT, TREE)
+    assert run("solve", "courier", "--quiet", "--tree")[2] == "no tree: the steps came of no tasks\n"
+
+
+REFUSED = {
+    "--search": ("astar", "the search 'astar' for a hierarchical problem"),
+    "--heuristic": ("lmcut", "the heuristic 'lmcut' for a hierarchical problem"),
+    "--engine": ("aries", "the engine 'aries' for a hierarchical problem"),
+}
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_what_is_for_classical_problems_only_is_refused(option, run):
+    value, message = REFUSED[option]
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", option, value)
+    assert (code, out) == (Exit.UNSUPPORTED, "")
+    assert err.startswith(f"unsupported: {message}; without {option}, ")
+
+
+def test_limits_end_in_no_verdict(run):
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", "--time-limit", "0.000001")
+    assert (code, out) == (Exit.NO_VERDICT, "")
+    assert err.startswith("unknown: no plan found")
+
+
+NEEDS = "there(lab) needs at(lab), which does not hold, and nothing that the tasks lead to makes it true"
+
+
+def test_why_there_is_no_plan_is_said(run):
+    code, out, err = run("solve", "domain.hddl", "shut.hddl")
+    assert (code, out) == (Exit.NEGATIVE, "")
+    assert err.startswith(f"proved unsolvable: visit(lab) cannot be done: {NEEDS} [")
+    code, out, err = run("explain", "domain.hddl", "shut.hddl", "--quiet")
+    assert (code, err) == (Exit.NEGATIVE, "")
+    assert out.startswith("no decomposition, proved: these tasks can never be done")
+    assert f"visit(lab)\n  {NEEDS}\n" in out
+
+
+def test_each_step_is_explained_by_its_tasks(run):
+    Path("plan").write_text(TEXT)
+    for arguments in ([], ["plan"], ["steps"]):
+        code, out, _ = run("explain", "domain.hddl", "problem.hddl", "--quiet", *arguments)
+        assert code == Exit.OK
+        assert out.endswith("2. walk(stairs, lab)\n   for visit(lab), by via\n")
+    code, out, _ = run("explain", "domain.hddl", "problem.hddl", "twice")
+    assert (code, out) == (Exit.NEGATIVE, "invalid: no decomposition of the tasks gives these steps\n")
+
+
+def test_it_is_written_in_hddl_and_not_in_pddl(run):
+    code, out, _ = run("compile", "domain.hddl", "problem.hddl", "--to", "hddl", "--out", "made")
+    assert (code, out) == (Exit.OK, "")
+    assert run("solve", "made/domain.hddl", "made/problem.hddl", "--quiet")[1] == TEXT
+    code, out, err = run("compile", "domain.hddl", "problem.hddl", "--to", "pddl")
+    assert (code, out) == (Exit.UNSUPPORTED, "")
+    assert "which is no classical problem" in err
+
+
+def test_an_interrupted_search_is_told(run, monkeypatch):
+    def interrupted(self, **options):
+        options["cancel"].set()
+        return solve(self, **options)
+
+    monkeypatch.setattr(HtnProblem, "solve", interrupted)
+    code, out, err = run("solve", "domain.hddl", "problem.hddl")
+    assert (code, out) == (Exit.INTERRUPTED, "")
+    assert "ended: cancellation" in err
+
+
+@pytest.mark.usefixtures("run")
+def test_python_solves_and_improves_hierarchical_problems_too():
+    problem = planner.load("domain.hddl", "problem.hddl")
+    assert planner.solve(problem).cost == 2
+
+    async def last():
+        return [result async for result in planner.improve(problem)][-1]
+
+    assert asyncio.run(last()).status is planner.Status.OPTIMAL

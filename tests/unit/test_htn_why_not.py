@@ -1,0 +1,205 @@
+"""Why there is no decomposition: which task fails, by which methods, for want of what."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+from htn.explain import explain_plan, why_not
+from htn.hddl import parse_domain, parse_problem
+from planner import solve
+from planner.budget import Budget
+from planner.errors import PlanError
+from planner.plan import Plan, Status, Step, StoppedBy
+
+DOMAIN = """
+(define (domain errands) (:types item place)
+ (:constants home - place)
+ (:predicates (at ?p - place) (road ?a ?b - place) (fuel ?i - item) (got ?i - item) (here ?i - item ?p - place) (shut))
+ (:task collect :parameters (?i - item))
+ (:task go :parameters (?p - place))
+ (:task wander :parameters ())
+ (:task rest :parameters ())
+ (:method fetch :parameters (?i - item ?p - place) :task (collect ?i) :precondition (here ?i ?p)
+   :ordered-subtasks (and (go ?p) (take ?i ?p)))
+ (:method stay :parameters (?p - place) :task (go ?p) :precondition (at ?p) :ordered-subtasks ())
+ (:method hop :parameters (?a ?p - place ?f - item) :task (go ?p)
+   :precondition (and (at ?a) (road ?a ?p) (fuel ?f)) :ordered-subtasks (drive ?a ?p ?f))
+ (:method about :parameters () :task (wander) :ordered-subtasks (roam))
+ (:task roam :parameters ())
+ (:method on :parameters () :task (roam) :ordered-subtasks (and (roam) (lock)))
+ (:action take :parameters (?i - item ?p - place) :precondition (and (at ?p) (here ?i ?p) (not (shut)))
+   :effect (and (got ?i) (not (here ?i ?p))))
+ (:action lock :parameters () :effect (shut))
+ (:action drive :parameters (?a ?b - place ?f - item) :precondition (and (at ?a) (road ?a ?b) (fuel ?f))
+   :effect (and (not (at ?a)) (at ?b) (not (fuel ?f)))))
+"""
+OBJECTS = "a b - place can x y - item"
+NETWORK = "(:htn :ordered-subtasks (and {}))"
+INITIAL = "(at a) (road a b) (road b home) (road a home) (fuel can) (here x b) (here y home)"
+
+
+def problem_of(tasks: str, *, initial: str = INITIAL, goal: str = ""):
+    """The errands with these tasks."""
+    wanted = f"(:goal {goal})" if goal else ""
+    text = (
+        f"(define (problem round) (:domain errands) (:objects {OBJECTS}) "
+        f"{NETWORK.format(tasks)} (:init {initial}) {wanted})"
+    )
+    return parse_problem(text, parse_domain(DOMAIN))
+
+
+HEAD = "no decomposition, proved: these tasks can never be done, even if nothing that holds ever ended\n"
+EVERYTHING = "no plan, proved: everything was tried, and each way ends; the furthest:\n"
+CASES = {
+    "a task without methods": (
+        problem_of("(collect x) (rest)"),
+        HEAD
+        + """\
+rest
+  no method is for this task""",
+        "no method is for rest",
+    ),
+    "a condition deep below": (
+        problem_of("(collect x)", initial="(at a) (road b home) (road a home) (fuel can) (here x b)"),
+        HEAD
+        + """\
+go(b), for collect(x)
+  stay(b) needs at(b), which does not hold, and nothing that the tasks lead to makes it true
+  hop(a, b, can) needs road(a, b), which does not hold, and no action makes it true
+take(x, b), for collect(x)
+  the action needs at(b), which does not hold, and nothing that the tasks lead to makes it true
+collect(x)
+  fetch(x, b) leads to go(b), take(x, b), which cannot be done""",
+        (
+            "go(b) cannot be done: stay(b) needs at(b), which does not hold, and nothing that the tasks lead to makes"
+            " it true"
+        ),
+    ),
+    "what holds for ever": (
+        problem_of("(take x b)", initial="(at b) (here x b) (shut)"),
+        HEAD
+        + """\
+take(x, b)
+  the action needs not shut, but it holds, and nothing that the tasks lead to ends it""",
+        (
+            "take(x, b) cannot be done: the action needs not shut, but it holds, and nothing that the tasks lead to"
+            " ends it"
+        ),
+    ),
+    "a task that is needed for itself": (
+        problem_of("(wander)"),
+        HEAD
+        + """\
+roam, for wander
+  on() leads to roam, which cannot be done
+wander
+  about() leads to roam, which cannot be done""",
+        "roam cannot be done: on() leads to roam, which cannot be done",
+    ),
+    "a goal that the tasks do not lead to": (
+        problem_of("(collect x)", goal="(and (got x) (got y))"),
+        (
+            "no plan, proved: the goal requires got(y), which does not hold, and nothing that the tasks lead to makes"
+            " it true"
+        ),
+        "nothing makes this part of the goal true: got(y)",
+    ),
+    "what one task uses up and another needs": (
+        problem_of("(collect x) (collect y)"),
+        EVERYTHING
+        + """\
+after 1. drive(a, b, can), 2. take(x, b):
+  go(home), for collect(y)
+    stay(home) needs at(home), which is false in the initial state and never provided before
+    hop(a, home, can) needs at(a), which was retracted by step 1 drive(a, b, can)
+    hop(b, home, can) needs fuel(can), which was retracted by step 1 drive(a, b, can)""",
+        (
+            "the furthest way ends after 2 steps with go(home): stay(home) needs at(home), which is false in the"
+            " initial state and never provided before"
+        ),
+    ),
+    "an action that comes too late": (
+        problem_of("(collect x) (lock) (take y home)", initial=f"{INITIAL} (at home)"),
+        EVERYTHING
+        + """\
+after 1. drive(a, b, can), 2. take(x, b), 3. lock():
+  take(y, home)
+    the action needs not shut, which ended when step 3 lock() provided shut""",
+        (
+            "the furthest way ends after 3 steps with take(y, home): the action needs not shut, which ended when step 3"
+            " lock() provided shut"
+        ),
+    ),
+    "a goal that is lost again": (
+        problem_of("(collect x) (lock)", goal="(and (got x) (not (shut)))"),
+        EVERYTHING
+        + """\
+after 1. drive(a, b, can), 2. take(x, b), 3. lock():
+  all tasks are done, but the goal requires not shut, which ended when step 3 lock() provided shut""",
+        "the furthest way ends after 3 steps: the goal requires not shut, which ended when step 3 lock() provided shut",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_deepest_reason_comes_first(name):
+    problem, text, reason = CASES[name]
+    found = why_not(problem, Budget())
+    assert str(found) == text
+    assert found.proved
+    result = solve(problem)
+    assert result.status is Status.UNSOLVABLE
+    assert result.reason == reason
+    assert json.loads(json.dumps(found.to_dict()))["proved"] is True
+
+
+def test_where_there_is_a_plan_it_is_said():
+    found = why_not(problem_of("(collect x)"), Budget())
+    assert (found.proved, found.solvable, str(found)) == (False, True, "there is a plan")
+
+
+def test_limits_are_told_and_not_raised():
+    cancelled = threading.Event()
+    cancelled.set()
+    found = why_not(problem_of("(collect x) (collect y)"), Budget(cancel=cancelled))
+    assert (found.proved, found.stopped_by) == (False, StoppedBy.CANCELLED)
+    assert str(found) == "not followed further; ended: cancellation"
+
+
+def test_many_tasks_and_choices_are_told_in_part():
+    items = [f"i{n}" for n in range(100)]
+    tasks = " ".join(f"(collect {each})" for each in items)
+    facts = " ".join(f"(here {each} b)" for each in items)
+    domain = parse_domain(DOMAIN)
+    text = (
+        f"(define (problem many) (:domain errands) (:objects {' '.join(items)} - item b - place) "
+        f"{NETWORK.format(tasks)} (:init {facts} (at home)))"
+    )
+    lines = str(why_not(parse_problem(text, domain), Budget())).splitlines()
+    assert lines[1] == "go(b), for collect(i0)"
+    assert len(lines) < 100
+
+
+def test_steps_are_there_for_tasks():
+    problem = problem_of("(collect x) (lock)")
+    plan = solve(problem).expect_plan()
+    text = """\
+1. drive(a, b, can)
+   for go(b), by hop
+   ← collect(x), by fetch
+2. take(x, b)
+   for collect(x), by fetch
+3. lock()
+   a task of the problem itself"""
+    assert str(explain_plan(problem, plan)) == text
+    assert str(explain_plan(problem, Plan(plan.steps, problem))) == text
+    assert explain_plan(problem, plan).to_dict()["steps"][1]["for"] == [{"task": "collect(x)", "method": "fetch"}]
+
+
+def test_steps_of_no_task_are_refused():
+    problem = problem_of("(lock)")
+    with pytest.raises(PlanError, match="no decomposition of the tasks gives these steps"):
+        explain_plan(problem, Plan((Step("lock"), Step("lock")), problem))
