@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from htn.explain import TaskExplanation, WhyNot
     from planner.annotations import Any
     from planner.budget import Budget
+    from planner.check import Finding
     from planner.plan import Plan, Result
     from planner.validate import Verdict
 
@@ -99,6 +100,12 @@ class HtnDomain:
         """The name of the domain."""
         return self.classical.name
 
+    def check(self) -> list[Finding]:
+        """Return what lint says about the domain without objects."""
+        from htn.check import check_hierarchy  # noqa: PLC0415 - the model itself knows nothing of lint
+
+        return check_hierarchy(self)
+
     def methods_for(self, task: str) -> list[Method]:
         """Return the methods for the compound task of this name, in the order of declaration."""
         return [method for method in self.methods.values() if method.task.predicate == task]
@@ -133,6 +140,12 @@ class HtnProblem:
         from htn.plan_files import plan_from_text  # noqa: PLC0415 - the model itself knows nothing of files
 
         return plan_from_text(text, self, source)
+
+    def check(self, budget: Budget) -> list[Finding]:
+        """Return what lint says about the problem and its domain; raises `LimitReached`."""
+        from htn.check import check_htn_problem  # noqa: PLC0415 - as above
+
+        return check_htn_problem(self, budget)
 
     def write_plan(self, plan: Plan) -> str:
         """Return `plan` in the competition's format; see `htn.plans.write_plan`."""

@@ -7,7 +7,10 @@ from planner.errors import UnsupportedError
 from planner.model import DomainModel, Problem
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from planner.budget import Budget
+    from planner.check import Finding
     from planner.plan import Plan, Result
     from planner.validate import Verdict
 
@@ -22,6 +25,9 @@ class Named(Protocol):
 
 class OtherDomain(Named, Protocol):
     """A domain of another kind."""
+
+    def check(self) -> list[Finding]:
+        """Return what lint says about the domain without objects."""
 
 
 class Reasons(Protocol):
@@ -46,6 +52,9 @@ class OtherProblem(Named, Protocol):
 
     def read_plan(self, text: str, source: str) -> Plan:
         """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""
+
+    def check(self, budget: Budget) -> list[Finding]:
+        """Return what lint says about the problem and its domain; raises `LimitReached`."""
 
     def write_plan(self, plan: Any) -> str:
         """Return `plan` as the text that `read_plan` takes."""
@@ -76,12 +85,12 @@ AnyDomain = DomainModel | OtherDomain
 AnyProblem = Problem | OtherProblem
 
 
-def is_other_domain(value: object) -> bool:
+def is_other_domain(value: object) -> TypeGuard[OtherDomain]:
     """Return whether `value` is a domain of another kind: these have their classical part as `classical`."""
     return isinstance(getattr(value, "classical", None), DomainModel)
 
 
-def is_other_problem(value: object) -> bool:
+def is_other_problem(value: object) -> TypeGuard[OtherProblem]:
     """Return whether `value` is a problem of another kind; see `is_other_domain`."""
     return isinstance(getattr(value, "classical", None), Problem)
 

@@ -32,7 +32,7 @@ def run(
     """Print findings."""
     from planner.check import Level, check_domain, check_problem  # noqa: PLC0415 - each command loads what it runs
     from planner.cli.input import domain_or_problem, named  # noqa: PLC0415 - as above
-    from planner.kinds import not_classical  # noqa: PLC0415 - as above
+    from planner.kinds import is_other_domain, is_other_problem, not_classical  # noqa: PLC0415 - as above
     from planner.model import DomainModel, Problem  # noqa: PLC0415 - as above
 
     memory = limit_memory(memory_limit)
@@ -44,6 +44,10 @@ def run(
                 findings = check_problem(loaded, budget)
             elif isinstance(loaded, DomainModel):
                 findings = check_domain(loaded)
+            elif is_other_problem(loaded):
+                findings = loaded.check(budget)
+            elif is_other_domain(loaded):
+                findings = loaded.check()
             else:
                 raise not_classical(loaded, "checking")
     if findings:

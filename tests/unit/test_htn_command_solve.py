@@ -170,3 +170,11 @@ def test_python_solves_and_improves_hierarchical_problems_too():
         return [result async for result in planner.improve(problem)][-1]
 
     assert asyncio.run(last()).status is planner.Status.OPTIMAL
+
+
+def test_lint_takes_hierarchies(run):
+    assert run("check", "domain.hddl") == (Exit.OK, "", "trips: nothing to report\n")
+    assert run("check", "domain.hddl", "problem.hddl") == (Exit.OK, "", "one: nothing to report\n")
+    code, out, err = run("check", "domain.hddl", "shut.hddl")
+    assert (code, err) == (Exit.NEGATIVE, "one: 1 error\n")
+    assert out == f"error: task visit(lab): it can never be done: {NEEDS} [impossible-task]\n"
