@@ -82,7 +82,7 @@ def _method(method: Method) -> Iterator[Finding]:
 
 
 def _ending(domain: HtnDomain) -> set[str]:
-    """Return the actions, and the tasks that some choice of methods leads to actions alone, or to what has no method."""
+    """Return what comes to an end for some choice of methods; what has no method is taken to."""
     found = {*domain.classical.actions, *(name for name in domain.tasks if not domain.methods_for(name))}
     size = -1
     while size < len(found):
