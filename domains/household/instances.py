@@ -1,0 +1,79 @@
+"""The household, read from its file, and problems from a supper to a large house."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from htn.hddl import read_domain, read_problem
+from htn.model import HtnDomain, HtnProblem, sequence
+from planner.declare import Domain
+from planner.loading.source import LazyProblems
+from planner.model import Atom
+from planner.records import replace
+
+FOLDER: Final = Path(__file__).parent
+
+
+@cache
+def domain() -> HtnDomain:
+    """Return the domain."""
+    return read_domain(FOLDER / "domain.hddl")
+
+
+def problems() -> Mapping[str, HtnProblem]:
+    """Return the shipped problems by name, from easy to hard; each is made when it is looked up."""
+    return LazyProblems(
+        {
+            "supper": partial(written, "supper"),
+            "guests": partial(written, "guests"),
+            "flat": partial(generate, 1, 3),
+            "house": partial(generate, 2, 5),
+            "villa": partial(generate, 3, 10),
+        }
+    )
+
+
+def written(name: str) -> HtnProblem:
+    """Return the problem of that name in `problems/`."""
+    return read_problem(FOLDER / "problems" / f"{name}.hddl", domain())
+
+
+def blocked() -> HtnProblem:
+    """Return a problem without a plan: no door leads to the kitchen, where the sink is."""
+    found = written("supper")
+    kept = tuple([fact for fact in found.classical.initial if fact != Atom("door", ("hall", "kitchen"))])
+    return replace(found, classical=replace(found.classical, name="blocked", initial=kept))
+
+
+def generate(seed: int, size: int) -> HtnProblem:
+    """Return a random problem with `size` rooms and as many things; the same seed and size give the same problem.
+
+    Rooms form a tree. Every second thing is a dish, and every second dish is dirty; up to two dishes are laid, and then
+    the house is tidied.
+    """
+    rng = random.Random(f"household {seed} {size}")
+    rooms = [f"room{n}" for n in range(1, size + 1)]
+    doors = {(rng.choice(rooms[:n]), rooms[n]): rng.randint(1, 4) for n in range(1, size)}
+    things = [f"thing{n}" for n in range(1, size // 2 + 1)]
+    dishes = [f"dish{n}" for n in range(1, size - size // 2 + 1)]
+    both_ways = {(a, b): length for one, length in doors.items() for a, b in (one, one[::-1])}
+    classical = Domain.of(domain().classical).problem(
+        f"household-{seed}-{size}",
+        objects=dict.fromkeys(rooms, "room") | dict.fromkeys(things, "thing") | dict.fromkeys(dishes, "dish"),
+        initial=[
+            *[f"door({a}, {b})" for a, b in both_ways],
+            *[f"at({rng.choice(rooms)})", "(hand-empty)", f"sink({rng.choice(rooms)})"],
+            *[f"lies({each}, {rng.choice(rooms)})" for each in (*things, *dishes)],
+            *[f"home({each}, {rng.choice(rooms)})" for each in things],
+            *[f"dirty({each})" for each in dishes[::2]],
+        ],
+        goal=[],
+        values={f"distance({a}, {b})": length for (a, b), length in both_ways.items()},
+    )
+    table = rng.choice(rooms)
+    laid = [Atom("lay", (dish, table)) for dish in dishes[:2]]
+    return HtnProblem(domain(), classical, sequence(*laid, Atom("tidy")))
