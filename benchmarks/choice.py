@@ -8,7 +8,7 @@ from typing import Final
 
 from benchmarks.planners import Outcome
 from benchmarks.records import Record, TaskId
-from benchmarks.suite import matches
+from benchmarks.suite import domain_matches, matches
 from planner.errors import DocumentError, did_you_mean
 
 FEATURES: Final = (
@@ -18,6 +18,9 @@ FEATURES: Final = (
     "costs",
     "disjunctive conditions",
     "equality",
+    "hierarchy",
+    "method constraints",
+    "method preconditions",
     "negative conditions",
     "quantified conditions",
     "universal effects",
@@ -70,6 +73,6 @@ class Choice:
     def _takes(self, record: Record) -> bool:
         return (
             (not self.planners or record.planner in self.planners)
-            and matches(record.domain, self.domains)
+            and domain_matches(record.domain, self.domains)
             and matches(record.task, self.names)
         )

@@ -27,6 +27,7 @@ from benchmarks.report import (
 )
 from benchmarks.svg import element, text
 from benchmarks.tables import Table
+from benchmarks.tracks import track_tables
 
 ALL_PAIRS: Final = 4
 """Up to so many planners every pair is plotted, of more the first one with every other."""
@@ -60,12 +61,14 @@ def report_page(records: Sequence[Record], counts: Counts, known: Mapping[str, f
     scores = score_tables(records, counts, known)
     columns = columns_of(records)
     searches = long_searches(records, LEAST_SEARCH)
+    tracks = track_tables(records, counts)
     parts = [
         element("h1", text(title)),
         *section("Summary", [totals_table(scores), outcomes(records)]),
         *(section("Against the first", [ratio_table(records, counts)]) if len(columns) > 1 else []),
         *(section("Search alone", [rate_ratios(searches)]) if len(searches) > 1 else []),
         *section("Plots", [], [_cactus(columns, counts), *_scatters(columns, counts)]),
+        *(section("By track", tracks) if tracks else []),
         *section("By domain", scores),
         *(section("Validation", [checks(records)]) if any(record.checks for record in records) else []),
         *section("Runs", [runs(records)]),

@@ -69,6 +69,12 @@ def option(part: list[Expression], keyword: str) -> Expression:
     return part[part.index(keyword) + 1] if keyword in part[:-1] else []
 
 
+def stated(part: list[Expression], keyword: str) -> Expression:
+    """Return what follows `keyword`, or an empty list where that says nothing: `()` or `(and)`."""
+    found = option(part, keyword)
+    return [] if found == ["and"] else found
+
+
 def names_in(typed: Expression) -> Iterator[str]:
     """Yield the names of a typed list such as `a b - place c`, without the types."""
     previous: Expression = ""
@@ -110,6 +116,7 @@ def features(domain: list[Expression], problem: list[Expression]) -> frozenset[s
                     found.add("universal effects")
     for axiom in sections(domain, ":derived"):
         found |= {"axioms", *condition_features(axiom[2] if len(axiom) > 2 else [])}
+    found |= hierarchy_features(domain, problem)
     for goal in sections(problem, ":goal"):
         found |= condition_features(goal[1] if len(goal) > 1 else [])
     if any(sections(problem, ":metric")):
@@ -117,6 +124,18 @@ def features(domain: list[Expression], problem: list[Expression]) -> frozenset[s
     if any(sections(domain, ":constants")):
         found.add("constants")
     return frozenset(found)
+
+
+def hierarchy_features(domain: list[Expression], problem: list[Expression]) -> set[str]:
+    """Return what the tasks and methods of a task use, where it has any."""
+    found: set[str] = set()
+    for method in sections(domain, ":method"):
+        found |= condition_features(option(method, ":precondition"))
+        found |= {"method preconditions"} if stated(method, ":precondition") else set()
+        found |= {"method constraints"} if stated(method, ":constraints") else set()
+    if any(sections(domain, ":task")) or any(sections(problem, ":htn")):
+        found.add("hierarchy")
+    return found
 
 
 def condition_features(condition: Expression) -> set[str]:

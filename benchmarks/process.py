@@ -15,7 +15,7 @@ from typing import Any, Final
 from planner.errors import ForethoughtError
 
 GIB: Final = 1024**3
-OUTPUT_BYTES: Final = 4_000_000
+OUTPUT_BYTES: Final = 64_000_000
 """How much of a process's output is read back: its end."""
 THREADS: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Thread pools would reserve address space by the core."""

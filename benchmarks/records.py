@@ -36,7 +36,8 @@ class Record:
     one states it, else the planner's claim. Times are in seconds, `cpu_seconds` of all its processes together;
     `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions` and `stored_states` are those
     of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that they took, where the
-    planner tells. `round` counts repetitions.
+    planner tells. `tracks` are those of the task, and `shortest_known` the steps of the shortest plan that its suite
+    knows. `round` counts repetitions.
     """
 
     suite: str
@@ -63,6 +64,8 @@ class Record:
     features: tuple[str, ...] = ()
     detail: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
+    tracks: tuple[str, ...] = ()
+    shortest_known: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     date: str = ""
     round: int = 0
@@ -101,7 +104,8 @@ class Record:
         for name, value in values.items():
             if type(value) not in kinds[name] or value in NO_NUMBERS or value != value:  # noqa: PLR0124 - that is NaN
                 raise ValueError(f"{name} is {value!r}")
-        return cls(**{**values, "outcome": Outcome(values["outcome"]), "features": tuple(values.get("features", ()))})
+        lists = {name: tuple(values.get(name, ())) for name in ("features", "tracks")}
+        return cls(**{**values, **lists, "outcome": Outcome(values["outcome"])})
 
 
 Counts = Callable[[Record], bool]

@@ -147,12 +147,21 @@ def checks(records: Sequence[Record]) -> Table:
     return Table(["planner", "validator", *words], rows)
 
 
-def full_report(records: Sequence[Record], counts: Counts = done, known: Mapping[str, float] | None = None) -> str:
-    """Return all tables as one Markdown text; `known` are costs of plans from elsewhere, by the names of tasks."""
+def full_report(
+    records: Sequence[Record],
+    counts: Counts = done,
+    known: Mapping[str, float] | None = None,
+    more: Sequence[Table] = (),
+) -> str:
+    """Return all tables as one Markdown text; `known` are costs of plans from elsewhere, by the names of tasks.
+
+    `more` tables come at the end.
+    """
     scores = score_tables(records, counts, known or {})
     tables = [*scores, totals_table(scores), outcomes(records)]
     if len(planners_in(records)) > 1:
         tables.append(ratio_table(records, counts))
     if any(record.checks for record in records):
         tables.append(checks(records))
+    tables += more
     return "\n".join(table.markdown() for table in tables)

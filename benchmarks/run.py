@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.pddltext import task_features
 from benchmarks.planners import Answer, Outcome, Planner, installed
-from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE
+from benchmarks.planners.base import NAMED_FILES, languages
 from benchmarks.process import Limits, Run, run_limited, stop_all
 from benchmarks.records import Record, append_record, reserved, resume
 from benchmarks.suite import BenchmarkTask
@@ -69,6 +69,8 @@ class Attempt:
             configuration=self.planner.configuration,
             outcome=outcome,
             limits=limits.to_dict(),
+            tracks=tuple(sorted(self.task.tracks)),
+            shortest_known=self.task.shortest_known,
             round=self.round,
         )
 
@@ -124,8 +126,10 @@ def _end(futures: Sequence[Future[Record]]) -> None:
 
 
 def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -> Record:
-    """Run the planner, validate its plan, and return the record."""
+    """Run the planner, validate its plan, and return the record; what it cannot read is unsupported."""
     features = task_features(attempt.task.domain_path, attempt.task.problem_path)
+    if attempt.task.suffix not in languages(attempt.planner):
+        return _refused(attempt, features, settings.limits)
     run, answer = _measure(attempt, features, settings.limits, cores)
     verdicts = _validate(attempt.task, answer.plan, features, settings.validators, cores)
     record = replace(
@@ -149,6 +153,17 @@ def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -
     return judged(record, verdicts)
 
 
+def _refused(attempt: Attempt, features: frozenset[str], limits: Limits) -> Record:
+    """Return the record of a planner that does not read the task's language; nothing was run."""
+    return replace(
+        attempt.record(Outcome.UNSUPPORTED, limits),
+        features=tuple(sorted(features)),
+        detail=f"it reads no {attempt.task.suffix} files",
+        versions=versions_of(attempt.planner),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
 def check_again(record: Record, task: BenchmarkTask, validators: Sequence[str]) -> Record:
     """Return `record` judged also by those of `validators` which have not seen its plan yet."""
     unseen = [name for name in validators if name not in record.checks]
@@ -170,12 +185,13 @@ def judged(record: Record, verdicts: Mapping[str, Verdict]) -> Record:
 
 
 def _measure(attempt: Attempt, features: frozenset[str], limits: Limits, cores: Sequence[int]) -> tuple[Run, Answer]:
-    job = attempt.planner.job(limits)
+    task = attempt.task
+    job = attempt.planner.job(limits).on(task.suffix)
     early = limits.cpu_seconds - min(STOP_EARLY_SECONDS, 0.1 * limits.cpu_seconds)
     with TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        (folder / DOMAIN_FILE).symlink_to(attempt.task.domain_path)
-        (folder / PROBLEM_FILE).symlink_to(attempt.task.problem_path)
+        for file, path in zip(NAMED_FILES[task.suffix].values(), (task.domain_path, task.problem_path), strict=True):
+            (folder / file).symlink_to(path)
         run = run_limited(
             job.command,
             folder,
@@ -204,8 +220,12 @@ def _validate(
 
 
 def plan_length(plan: str) -> int:
-    """Return the number of steps of a plan in the competition's format."""
-    return sum(line.lstrip().startswith("(") for line in plan.splitlines())
+    """Return the number of steps of a plan in the competition's format, or in that for hierarchical plans."""
+    lines = plan.splitlines()
+    if "==>" not in lines:
+        return sum(line.lstrip().startswith("(") for line in lines)
+    after = lines[lines.index("==>") + 1 :]
+    return next((count for count, line in enumerate(after) if line.split()[:1] == ["root"]), len(after))
 
 
 @cache

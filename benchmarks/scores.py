@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,29 @@ def satisficing_score(record: Record, best: Mapping[TaskId, float]) -> float:
         return 0.0
     least = best.get(record.task_id, record.cost)
     return 1.0 if record.cost <= least else least / record.cost
+
+
+def length_score(record: Record, shortest: Mapping[TaskId, int]) -> float:
+    """Return the number of steps of the shortest known plan over that of this one, at most 1.
+
+    1 for a proof that there is no plan, and 0 for no plan.
+    """
+    if record.outcome is Outcome.UNSOLVABLE:
+        return 1.0
+    if record.outcome not in PLANS or record.plan_length is None:
+        return 0.0
+    least = shortest.get(record.task_id, record.plan_length)
+    return 1.0 if record.plan_length <= least else least / record.plan_length
+
+
+def shortest_plans(records: Sequence[Record]) -> dict[TaskId, int]:
+    """Return how many steps the shortest plan of each task has: that which its suite knows, or else of `records`."""
+    known = {one.task_id: one.shortest_known for one in records if one.shortest_known is not None}
+    found: dict[TaskId, int] = {}
+    for record in records:
+        if record.outcome in PLANS and record.plan_length is not None:
+            found[record.task_id] = min(record.plan_length, found.get(record.task_id, record.plan_length))
+    return found | known
 
 
 def best_costs(records: Iterable[Record], known: Mapping[str, float]) -> dict[TaskId, float]:

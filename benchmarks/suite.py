@@ -1,8 +1,10 @@
 """Suites: folders of planning tasks, and which of their tasks to take.
 
-A suite is a folder with a `tasks.tsv` (columns `domain`, `domain_file`, `problem_file`, `optimal_track`,
-`satisficing_track`; the files lie in a folder named by the domain), or any folder that has PDDL files in it or below:
-a file with "domain" in its name is a domain, any other `.pddl` file a problem of it.
+A suite is a folder with a `tasks.tsv`, or any folder that has PDDL or HDDL files in it or below: a file with "domain"
+in its name is a domain, any other one a problem of it. A table has columns `domain`, `domain_file` and `problem_file`,
+and either `optimal_track` and `satisficing_track`, where the files lie in a folder named by the domain, or `track`,
+where they lie in such a folder inside one named by the track. Beside it there may be a `best_known.tsv` (columns
+`track`, `domain`, `problem_file`, `shortest_known`: the number of steps of the shortest plan known).
 """
 
 from __future__ import annotations
@@ -10,17 +12,30 @@ from __future__ import annotations
 import csv
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 from planner.errors import DocumentError, Location
+
+PDDL: Final = ".pddl"
+HDDL: Final = ".hddl"
+BEST_KNOWN: Final = "best_known.tsv"
+DEFINITION: Final = re.compile(r"\s*\(\s*define\s*\(\s*(domain|problem)\s", re.IGNORECASE)
+LONGEST_HEAD: Final = 10
+"""How many lines that are more than comments are read to see what a file defines."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTask:
-    """A domain file and a problem file; `name` is unique in the suite, `tracks` are of "opt" and "sat"."""
+    """A domain file and a problem file; `name` is unique in the suite.
+
+    `tracks` are of "opt" and "sat", or of "total-order" and "partial-order"; `shortest_known` is the number of steps of
+    the shortest plan that is known from elsewhere.
+    """
 
     suite: str
     domain: str
@@ -28,6 +43,25 @@ class BenchmarkTask:
     domain_path: Path
     problem_path: Path
     tracks: frozenset[str] = frozenset()
+    shortest_known: int | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The language of its files: ".pddl", or ".hddl" where it is hierarchical."""
+        return HDDL if self.problem_path.suffix == HDDL else PDDL
+
+    def fault(self) -> str | None:
+        """Return what is wrong with its files before anybody reads them: one is missing, or is not what it should be.
+
+        Of a file that begins with anything but a definition, nothing is said: that is for planners to judge.
+        """
+        for path, wanted in ((self.domain_path, "domain"), (self.problem_path, "problem")):
+            if not path.is_file():
+                return f"there is no file {path}"
+            found = defined_in(path)
+            if found is not None and found != wanted:
+                return f"{path} defines a {found}, not a {wanted}"
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +85,14 @@ class Selection:
     def _takes(self, task: BenchmarkTask) -> bool:
         return (
             (self.track is None or self.track in task.tracks)
-            and matches(task.domain, self.domains)
+            and domain_matches(task.domain, self.domains)
             and matches(task.name, self.names)
         )
+
+
+def domain_matches(domain: str, patterns: Sequence[str]) -> bool:
+    """Return whether `domain`, with or without the folders above it, is like one of `patterns`, or there is none."""
+    return matches(domain, patterns) or matches(domain.rpartition("/")[2], patterns)
 
 
 def matches(text: str, patterns: Sequence[str]) -> bool:
@@ -67,38 +106,62 @@ def load_suite(folder: Path) -> list[BenchmarkTask]:
     table = folder / "tasks.tsv"
     tasks = _from_table(table) if table.exists() else _from_files(folder)
     if not tasks:
-        raise DocumentError(
-            "no planning tasks found; a suite is a folder with tasks.tsv or with .pddl files", Location(str(folder))
-        )
+        message = "no planning tasks found; a suite is a folder with tasks.tsv, or with .pddl or .hddl files"
+        raise DocumentError(message, Location(str(folder)))
     return tasks
 
 
 def _from_table(table: Path) -> list[BenchmarkTask]:
-    suite = table.parent.name
+    known = _shortest_known(table.with_name(BEST_KNOWN))
     tasks = []
-    with table.open(encoding="utf-8", newline="") as file:
-        for line, row in enumerate(csv.DictReader(file, delimiter="\t"), start=2):
-            try:
-                domain, domain_file, problem_file = row["domain"], row["domain_file"], row["problem_file"]
-            except KeyError as missing:
-                raise DocumentError(f"there is no column {missing}", Location(str(table), line)) from None
-            tasks.append(
-                BenchmarkTask(
-                    suite=suite,
-                    domain=domain,
-                    name=f"{domain}/{problem_file}",
-                    domain_path=table.parent / domain / domain_file,
-                    problem_path=table.parent / domain / problem_file,
-                    tracks=frozenset(filter(None, (row.get("optimal_track"), row.get("satisficing_track")))),
-                )
+    for line, row in _rows(table):
+        try:
+            folder, domain_file, problem_file = _folder(row), row["domain_file"], row["problem_file"]
+        except KeyError as missing:
+            raise DocumentError(f"there is no column {missing}", Location(str(table), line)) from None
+        name = f"{folder}/{problem_file}"
+        tasks.append(
+            BenchmarkTask(
+                suite=table.parent.name,
+                domain=folder,
+                name=name,
+                domain_path=table.parent / folder / domain_file,
+                problem_path=table.parent / folder / problem_file,
+                tracks=frozenset(filter(None, map(row.get, ("track", "optimal_track", "satisficing_track")))),
+                shortest_known=known.get(name),
             )
+        )
     return tasks
+
+
+def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of each line of a table under its head, and the cells by the names of their columns."""
+    with table.open(encoding="utf-8", newline="") as file:
+        yield from enumerate(csv.DictReader(file, delimiter="\t"), start=2)
+
+
+def _folder(row: Mapping[str, str]) -> str:
+    """Return the folder in which the task of a row lies, relative to the suite."""
+    return "/".join(filter(None, (row.get("track"), row["domain"])))
+
+
+def _shortest_known(table: Path) -> dict[str, int]:
+    """Return the number of steps of the shortest known plan for each task that `table`, if it exists, has one of."""
+    known: dict[str, int] = {}
+    for line, row in _rows(table) if table.exists() else ():
+        try:
+            known[f"{_folder(row)}/{row['problem_file']}"] = int(row["shortest_known"])
+        except (KeyError, TypeError, ValueError):
+            message = f"found {'  '.join(map(str, row.values()))!r}, expected a problem and a number of steps"
+            raise DocumentError(message, Location(str(table), line)) from None
+    return known
 
 
 def _from_files(folder: Path) -> list[BenchmarkTask]:
     tasks = []
-    for place in sorted({path.parent for path in folder.rglob("*.pddl")}):
-        files = sorted(place.glob("*.pddl"))
+    found = (path for suffix in (PDDL, HDDL) for path in folder.rglob(f"*{suffix}"))
+    for place, suffix in sorted({(path.parent, path.suffix) for path in found}):
+        files = sorted(place.glob(f"*{suffix}"))
         domains = [path for path in files if "domain" in path.stem.lower()]
         relative = place.relative_to(folder).as_posix()
         for problem in (path for path in files if path not in domains):
@@ -109,6 +172,14 @@ def _from_files(folder: Path) -> list[BenchmarkTask]:
                     BenchmarkTask(folder.name, folder.name if relative == "." else relative, name, domain, problem)
                 )
     return tasks
+
+
+def defined_in(path: Path) -> str | None:
+    """Return whether the file at `path` begins with the definition of a "domain" or a "problem"; None for neither."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        words = (bare for line in file if (bare := line.partition(";")[0].strip()))
+        found = DEFINITION.match("\n".join([*islice(words, LONGEST_HEAD), ""]))
+    return found.group(1).lower() if found else None
 
 
 def domain_of(problem: Path, domains: Sequence[Path]) -> Path | None:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 class Track(StrEnum):
-    """The tracks of the planning competition that a task belongs to."""
+    """The tracks of the planning competitions that a task belongs to: classical ones, and hierarchical ones."""
 
     OPT = "opt"
     SAT = "sat"
+    TOTAL_ORDER = "total-order"
+    PARTIAL_ORDER = "partial-order"
 
 
 def above_zero(text: str | float) -> float:
@@ -63,7 +65,7 @@ def processors(text: str) -> Processors:
     return Processors(tuple(dict.fromkeys(found)))
 
 
-SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv or with PDDL files.")]
+SuiteFolder = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with tasks.tsv, or PDDL or HDDL files.")]
 ResultFile = Annotated[
     Path, typer.Argument(metavar="RESULTS", help="A file of results, JSON lines.", exists=True, dir_okay=False)
 ]

@@ -39,9 +39,14 @@ def table(
     """Print coverage and scores by domain, outcomes, times, memory and validation of results as Markdown."""
     from benchmarks.report import full_report  # noqa: PLC0415 - each command loads only what it runs
     from benchmarks.tasks import task_table  # noqa: PLC0415 - as above
+    from benchmarks.tracks import track_tables  # noqa: PLC0415 - as above
 
     records = chosen(results, planners=planner, without=without, supported_by=supported_by, domains=domain, names=name)
-    give(task_table(records).markdown() if tasks else full_report(records, _counts(proved=proved), _costs(best_known)))
+    if tasks:
+        give(task_table(records).markdown())
+    else:
+        more = track_tables(records, _counts(proved=proved))
+        give(full_report(records, _counts(proved=proved), _costs(best_known), more))
 
 
 def html(

@@ -7,6 +7,7 @@ A planner is named (see `NAMED`) or written as `KIND:OPTIONS`, with a label of o
     symk:sym_bd()
     pyperplan:search=gbf,heuristic=hff
     kairos:first=1    jupyddl:search=astar,heuristic=lmcut    in environments of their own
+    aries:    gtpyhop:strategy=recursive_dfs                  likewise, for hierarchical tasks
     ours-ground:   fd-translate:                        grounding only
 """
 
@@ -46,6 +47,8 @@ KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
     "pyperplan": lambda label, options: Pyperplan(label, **_pairs(options)),
     "kairos": lambda label, options: Guest(label, "kairos", "kairos-planner", _pairs(options)),
     "jupyddl": lambda label, options: Guest(label, "jupyddl", "jupyddl", _pairs(options)),
+    "aries": lambda label, options: Guest(label, "aries", "up-aries", _pairs(options)),
+    "gtpyhop": lambda label, options: Guest(label, "gtpyhop", "gtpyhop", _pairs(options)),
 }
 
 NAMED: Final = {
@@ -66,6 +69,8 @@ NAMED: Final = {
     "kairos-first": "kairos:first=1",
     "jupyddl-astar-lmcut": "jupyddl:search=astar,heuristic=lmcut",
     "jupyddl-gbfs-hff": "jupyddl:search=gbfs,heuristic=hff",
+    "aries": "aries:",
+    "gtpyhop": "gtpyhop:",
 }
 
 

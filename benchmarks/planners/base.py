@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -13,12 +13,18 @@ from typing import Final, Protocol
 
 from benchmarks.planners.environments import version_in_own
 from benchmarks.process import Limits, Run
+from benchmarks.suite import HDDL, PDDL
 
 DOMAIN_FILE: Final = "domain.pddl"
 PROBLEM_FILE: Final = "problem.pddl"
+NAMED_FILES: Final[Mapping[str, Mapping[str, str]]] = {
+    suffix: {name: Path(name).with_suffix(suffix).name for name in (DOMAIN_FILE, PROBLEM_FILE)}
+    for suffix in (PDDL, HDDL)
+}
+"""The names of the files of tasks in each language, by those that planners use in their commands."""
 PLAN_FILE: Final = "plan"
-"""The names of a task's files in the folder that a planner's process runs in."""
-OWN_ENVIRONMENT: Final = frozenset({"jupyddl", "kairos-planner"})
+"""The names of a task's files in the folder that a planner's process runs in; hierarchical ones end in `.hddl`."""
+OWN_ENVIRONMENT: Final = frozenset({"gtpyhop", "jupyddl", "kairos-planner", "up-aries"})
 """Distributions that are looked for in environments of their own (`benchmarks.planners.environments`)."""
 
 
@@ -49,6 +55,10 @@ class Job:
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     asks: bool = False
+
+    def on(self, suffix: str) -> Job:
+        """Return the same job on files whose names end in `suffix`."""
+        return replace(self, command=tuple(NAMED_FILES[suffix].get(word, word) for word in self.command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +133,11 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def languages(planner: Planner) -> frozenset[str]:
+    """Return the suffixes of the files that `planner` reads: what its `languages` say, or PDDL alone."""
+    return getattr(planner, "languages", frozenset({PDDL}))
 
 
 def missing(planner: Planner) -> str | None:

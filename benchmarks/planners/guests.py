@@ -1,4 +1,4 @@
-"""Peers that run in environments of their own: kairos-planner and jupyddl."""
+"""Peers that run in environments of their own: kairos-planner, jupyddl, GTPyhop and Aries."""
 
 from __future__ import annotations
 
@@ -11,9 +11,23 @@ from typing import Any, Final
 from benchmarks.planners.base import DOMAIN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
 from benchmarks.planners.environments import interpreter_of
 from benchmarks.process import Limits, Run
+from benchmarks.suite import HDDL, PDDL
 
 SCRIPT: Final = Path(__file__).with_name("guest.py")
-OPTIONS: Final = {"kairos": {"first", "warm"}, "jupyddl": {"search", "heuristic", "warm"}}
+SCRIPTS: Final = {
+    "kairos": SCRIPT,
+    "jupyddl": SCRIPT,
+    "aries": Path(__file__).with_name("aries_guest.py"),
+    "gtpyhop": Path(__file__).parents[1] / "hop" / "__main__.py",
+}
+OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "kairos": frozenset({"first", "warm"}),
+    "jupyddl": frozenset({"search", "heuristic", "warm"}),
+    "aries": frozenset(),
+    "gtpyhop": frozenset({"strategy"}),
+}
+HIERARCHICAL: Final = frozenset({"aries", "gtpyhop"})
+"""The kinds that read HDDL, and nothing else here."""
 SPARE_SECONDS: Final = 0.5
 """How long before the time limit kairos ends by itself; or a twentieth of the limit."""
 COUNTS: Final = ("evaluations", "expansions", "stored_states", "search_bytes", "effort_seconds")
@@ -34,7 +48,7 @@ OUTCOMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A peer of kind `kairos` or `jupyddl` with its options."""
+    """A peer of one of the kinds of `SCRIPTS` with its options."""
 
     label: str
     kind: str
@@ -52,6 +66,11 @@ class Guest:
         return f"{self.kind}:" + ",".join(f"{name}={value}" for name, value in self.options.items())
 
     @property
+    def languages(self) -> frozenset[str]:
+        """Either classical or hierarchical tasks."""
+        return frozenset({HDDL if self.kind in HIERARCHICAL else PDDL})
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """The distribution in an environment of its own."""
         return (self.package,)
@@ -61,7 +80,7 @@ class Guest:
         spare = max(SPARE_SECONDS, 0.05 * limits.cpu_seconds)
         seconds = limits.cpu_seconds - spare if self.kind == "kairos" else limits.wall_seconds
         words = (self.kind, json.dumps(dict(self.options)), DOMAIN_FILE, PROBLEM_FILE, f"{seconds:.2f}")
-        return Job((str(interpreter_of(self.package)), "-I", str(SCRIPT), *words))
+        return Job((str(interpreter_of(self.package)), "-I", str(SCRIPTS[self.kind]), *words))
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
         """Return what the script has printed. What LM-cut says of conditional effects and axioms is not relied on."""

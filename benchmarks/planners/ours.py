@@ -13,6 +13,7 @@ from typing import Any, Final
 import planner
 from benchmarks.planners.base import DOMAIN_FILE, PLAN_FILE, PROBLEM_FILE, Answer, Effort, Job, Outcome, failed
 from benchmarks.process import Limits, Run
+from benchmarks.suite import HDDL, PDDL
 
 HERE: Final = {"PYTHONPATH": str(Path(planner.__file__).parents[1])}
 """The process runs in another folder, and the packages need not be installed."""
@@ -52,6 +53,11 @@ class Ours:
             if name not in OPTIONS:
                 raise ValueError(f"there is no option {name!r}; there are {', '.join(OPTIONS)}")
         checked_names(self.options.get("mode", "anytime"), self.options.get("search"), self.options.get("heuristic"))
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """Both, classical and hierarchical."""
+        return frozenset({PDDL, HDDL})
 
     @property
     def configuration(self) -> str:

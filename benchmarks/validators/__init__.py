@@ -2,10 +2,10 @@
 
 | validator          | covers                                                                              |
 |--------------------|-------------------------------------------------------------------------------------|
-| `forethought`      | our own, on the source model: everything that we read                               |
+| `forethought`      | our own, on the source model: everything that we read, hierarchies too              |
 | `pyperplan`        | pyperplan's parser and operators, replayed: STRIPS with types                       |
-| `unified-planning` | its PDDL reader and `SequentialPlanValidator`: all but axioms                       |
-| `fast-downward`    | the plan compiled into the task, so that nothing else can be done: all, costs too   |
+| `unified-planning` | its PDDL reader and `SequentialPlanValidator`: all but axioms, no hierarchies       |
+| `fast-downward`    | the plan compiled into the task, so that nothing else can be done: all but hierarchies |
 
 Each is a module with `check(domain_path, problem_path, plan_text) -> Verdict`, run as a process of its own
 (`python -m benchmarks.validators NAME DOMAIN PROBLEM PLAN`), since it may take long or crash.
@@ -74,18 +74,20 @@ BEYOND_STRIPS: Final = frozenset(
         "costs",
         "disjunctive conditions",
         "equality",
+        "hierarchy",
         "negative conditions",
         "quantified conditions",
         "universal effects",
     }
 )
 
+HIERARCHY: Final = frozenset({"hierarchy"})
 OURS: Final = "forethought"
 VALIDATORS: Final = {
     OURS: Validator("benchmarks.validators.ours"),
     "pyperplan": Validator("benchmarks.validators.pyperplan", "pyperplan", BEYOND_STRIPS),
-    "unified-planning": Validator("benchmarks.validators.unified_planning", "unified-planning", frozenset({"axioms"})),
-    "fast-downward": Validator("benchmarks.validators.fast_downward", "up-fast-downward"),
+    "unified-planning": Validator("benchmarks.validators.unified_planning", "unified-planning", HIERARCHY | {"axioms"}),
+    "fast-downward": Validator("benchmarks.validators.fast_downward", "up-fast-downward", HIERARCHY),
 }
 FOREIGN: Final = tuple(name for name in VALIDATORS if name != OURS)
 

@@ -219,7 +219,7 @@ def test_the_listings(suite: Path) -> None:
     assert "| walks | 3 |  | STRIPS |" in bench("suites", suite)
     listing = bench("planners")
     assert "| fd-astar-lmcut | `fd:astar(lmcut())` |" in listing
-    assert "| unified-planning | axioms |" in listing
+    assert "| unified-planning | axioms, hierarchy |" in listing
 
 
 def test_a_planner_that_is_not_installed_is_left_out(

@@ -164,7 +164,9 @@ def test_choices_of_what_there_is_not() -> None:
 
 def test_every_feature_of_a_task_can_be_left_out() -> None:
     domain = """(define (domain d) (:constants c) (:derived (p ?x) (exists (?y) (or (not (q ?y)) (= ?x ?y))))
-        (:action a :parameters () :effect (forall (?x) (when (p ?x) (q ?x)))))"""
+        (:action a :parameters () :effect (forall (?x) (when (p ?x) (q ?x))))
+        (:method m :task (t) :precondition (p c) :constraints (not (= c c)) :subtasks ())
+        (:task t :parameters ()))"""
     problem = "(define (problem p) (:goal (p c)) (:metric minimize (total-cost)))"
     assert features(read_expression(domain, "d"), read_expression(problem, "p")) == frozenset(FEATURES)
 
