@@ -1,6 +1,13 @@
-"""Which searches are run for a hierarchical problem, and in which order."""
+"""Which searches are run for a hierarchical problem, and in which order.
+
+No search is the best for all: greedy ones are quick where the estimate is right, weighted ones where it misleads, and
+going down the first methods that can be applied where it is of no use at all. So they take turns.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import GroundHtn
@@ -9,31 +16,72 @@ from htn.search.partial import Partial
 from htn.search.progression import Progression
 from planner.annotations import Final
 from planner.compiled import library
-from planner.search.run import Ending, Steps
+from planner.kernels.decompose import BLIND, DEFERRED
+from planner.search.run import Ending, Run, Steps
 from planner.turns import Contender, take_turns
 
+FIRST_WEIGHT: Final = 2
+"""What the estimate counts against the cost so far, in a search for a first plan."""
 WEIGHTS: Final = (5, 3, 2, 1)
-"""What the estimate counts against the cost so far, in a row of searches for ever better plans."""
+"""The same in a row of searches for ever better plans."""
+LATER: Final = 0.3
+"""Seconds of processor time that others have before a search starts that finds long plans."""
 
 
 def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
     """Find a plan soon, then better ones, until none is left."""
-    board = Board(ground, library.loaded() or library.ENTRIES, answer.budget.check)
-    ordered = Contender(_row(Progression, board, mode, answer), 1)
-    if ground.is_ordered:
-        return take_turns([ordered], answer.run)
-    return take_turns([ordered, Contender(_row(Partial, board, mode, answer), 1)], answer.run)
-
-
-def _row(search: type[Progression | Partial], board: Board, mode: str, answer: HtnAnswer) -> Steps:
-    """Search greedily, unless the proof is all that is wanted; and then with falling weights."""
     run = answer.run
-    run.by = (search.__name__.lower(), "composition")
-    if mode != "optimal" and run.plan is None:
-        ending = yield from search(board, 0, 1, 1).steps(run, first=True)
+    board = Board(ground, library.loaded() or library.ENTRIES, answer.budget.check)
+    if mode != "optimal":
+        ending = yield from _until_plan(take_turns(_first(board, run), run), run)
         if ending is Ending.EXHAUSTED:
             return ending
-    for weight in WEIGHTS if mode == "anytime" else (1,):
-        if (yield from search(board, 1, weight, 0).steps(run)) is Ending.EXHAUSTED:
+        yield  # the first plan may be all that is wanted
+    weights = WEIGHTS if mode == "anytime" else (1,)
+    contenders = [Contender(_falling(Progression, board, weights, run), 1)]
+    if not ground.is_ordered:
+        contenders.append(Contender(_falling(Partial, board, weights, run), 1))
+    return (yield from take_turns(contenders, run))
+
+
+def _first(board: Board, run: Run) -> list[Contender]:
+    """Return searches for a first plan."""
+    contenders = [
+        Contender(_begun(lambda: Progression(board, 0, 1, 1), run), 2),
+        Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
+        Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED), run), 1),
+        Contender(_begun(lambda: Progression(board, 0, 0, 0, kind=BLIND), run), 1, spent=LATER),
+    ]
+    if not board.ground.is_ordered:
+        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))
+    return contenders
+
+
+def _begun(search: Callable[[], Progression | Partial], run: Run) -> Steps:
+    """Run a search, made when its turn comes, to its first plan."""
+    found = search()
+    run.by = (type(found).__name__.lower(), "composition")
+    return (yield from found.steps(run, first=True))
+
+
+def _until_plan(steps: Steps, run: Run) -> Steps:
+    """Go through `steps` until there is a plan."""
+    while run.plan is None:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return cast("Ending", stop.value)
+        yield
+    return Ending.FIRST_PLAN
+
+
+def _falling(
+    search: Callable[[Board, int, int, int], Progression | Partial], board: Board, weights: tuple[int, ...], run: Run
+) -> Steps:
+    """Search with ever less weight on the estimate, each time from the start; the last one has the proof."""
+    for weight in weights:
+        found = search(board, 1, weight, 0)
+        run.by = (type(found).__name__.lower(), "composition")
+        if (yield from found.steps(run)) is Ending.EXHAUSTED:
             return Ending.EXHAUSTED
     return Ending.INCOMPLETE

@@ -13,9 +13,10 @@ from htn.orders import linear
 from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
-from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
+from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation, prices
 from planner.compiled.space import conjunctions, first_state, packed_space
 from planner.heuristics.relaxed import RelaxedTask, relax
+from planner.kernels.composition import Demands
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.hierarchy import Hierarchy
 from planner.kernels.relaxed_plan import Achievers, Reachable
@@ -71,31 +72,41 @@ class Board:
             *flat(self.sequences),
             words(least_costs(ground, self.costs)),
             index(range(facts, facts + tasks)),
+            index([facts + tasks]),
         )
 
     @cached_property
     def relaxation(self) -> RelaxedTask:
-        """The relaxed composition: methods are operators as actions are, and that tasks were done are facts."""
+        """The relaxed composition: methods are operators as actions are, and that tasks were done are facts.
+
+        The last fact is that something is demanded, which all of them require.
+        """
         ground = self.ground
-        first = len(ground.task.facts)
+        first, tasks = len(ground.task.facts), len(self.costs) + len(ground.compounds)
+        demanded = first + tasks
         task_of = {
             method: first + len(self.costs) + number
             for number, found in enumerate(ground.methods_of)
             for method in found
         }
         actions = [
-            replace(action, adds=(*action.adds, first + number)) for number, action in enumerate(ground.task.actions)
+            replace(action, precondition=(*action.precondition, demanded), adds=(*action.adds, first + number))
+            for number, action in enumerate(ground.task.actions)
         ]
         actions += [
-            _composing(method, [first + each for each in method.subtasks], task_of[number])
+            _composing(method, [demanded, *[first + each for each in method.subtasks]], task_of[number])
             for number, method in enumerate(ground.methods)
         ]
-        names = (*ground.task.facts, *[DONE] * (len(self.costs) + len(ground.compounds)))
+        names = (*ground.task.facts, *[DONE] * (tasks + 1))
         return relax(replace(ground.task, facts=names, actions=tuple(actions)))
+
+    @cached_property
+    def _free(self) -> Relaxed:
+        return packed_relaxation(self.relaxation, [0] * (len(self.costs) + len(self.ground.methods)))
 
     def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
         """Return it as arrays, with these `costs` of actions, and `own` for each method."""
-        return packed_relaxation(self.relaxation, [*costs, *[own] * len(self.ground.methods)])
+        return self._free._replace(cost=prices(self.relaxation, [*costs, *[own] * len(self.ground.methods)]))
 
     @cached_property
     def exploration(self) -> Exploration:
@@ -103,6 +114,11 @@ class Board:
         missing = missing_at_first(self.relaxation, self.packed)
         operators = len(self.costs) + len(self.ground.methods)
         return exploration(self.relaxation, missing, [1] * operators, self.packed)
+
+    def demands(self) -> Demands:
+        """Return room for the tasks that a relaxed plan may use."""
+        tasks = len(self.costs) + len(self.ground.compounds)
+        return Demands(zeros(tasks), empty_index(tasks))
 
     def plans(self) -> tuple[Achievers, Reachable]:
         """Return room for relaxed plans, which are numbered from 1 on."""

@@ -39,8 +39,9 @@ class Partial:
         self._networks: list[Network | None] = [None] * len(ground.methods)
         self._relaxed = board.relaxed(board.costs if past else [1] * len(board.costs), own)
         self._achievers, self._reachable = board.plans()
-        self._least, self._done = board.hierarchy.least, board.hierarchy.done
-        self._facts = empty_index(board.relaxation.size)
+        self._demands = board.demands()
+        self._least = board.hierarchy.least
+        self._wanted = empty_index(board.relaxation.size)
         self._kinds = len(ground.methods) + 1
         self._plans = 0
 
@@ -135,28 +136,31 @@ class Partial:
         return sum([self._least[task] for task, _ in network if task < self._checks])
 
     def _estimate(self, node: Node, run: Run) -> int:
-        board, wanted = self._board, dict[int, None]()
-        again = 0
+        board, again = self._board, 0
+        tasks, facts = dict[int, None](), dict[int, None]()
         for task, _ in node[1]:
             if task >= self._checks:
-                wanted.update(dict.fromkeys(board.ground.methods[task - self._checks].precondition))
-            elif self._done[task] in wanted:
+                facts.update(dict.fromkeys(board.ground.methods[task - self._checks].precondition))
+            elif task in tasks:
                 again += self._least[task]
             else:
-                wanted[self._done[task]] = None
-        for place, fact in enumerate(wanted):
-            self._facts[place] = fact
+                tasks[task] = None
+        for place, each in enumerate((*tasks, *facts)):
+            self._wanted[place] = each
         self._plans += 1
         run.evaluated += 1
         estimate = board.entries["compose"](
-            len(wanted),
+            len(tasks),
+            len(facts),
             self._plans,
-            self._facts,
+            self._wanted,
             self._relaxed,
             board.exploration,
             self._achievers,
             self._reachable,
             board.space,
+            board.hierarchy,
+            self._demands,
             words(board.packed.pack(facts_of(self._space.closed(node[0])))),
         )
         return estimate if estimate == INFINITE else estimate + again

@@ -12,7 +12,7 @@ from planner.compiled.library import Call
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Registry
-from planner.kernels.decompose import CHAIN, UNKNOWN, Places, Waiting
+from planner.kernels.decompose import CHAIN, EAGER, UNKNOWN, Places, Waiting
 from planner.kernels.hierarchy import Stacks
 from planner.search.run import Ending, Run, Steps
 
@@ -27,17 +27,20 @@ Record = TypeVar("Record", Places, Stacks)
 class Progression:
     """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
 
-    With `past` 0 it is greedy, and counts steps and not costs. Subtasks that are not ordered are done as they are
+    With `past` 0 it is greedy, and counts steps and not costs. The `kind` says when places are estimated
+    (see `planner.kernels.decompose`). Subtasks that are not ordered are done as they are
     written, and so nothing is proved of them.
     """
 
-    def __init__(self, board: Board, past: int, future: int, own: int, *, room: int = 1024) -> None:
-        self._board, self._past, self._future = board, past, future
+    def __init__(self, board: Board, past: int, future: int, own: int, *, kind: int = EAGER, room: int = 1024) -> None:
+        self._board, self._past, self._future, self._kind = board, past, future, kind
         costs = board.costs if past else [1] * len(board.costs)
         self._relaxed = board.relaxed(costs, own)
         self._achievers, self._reachable = board.plans()
+        self._demands = board.demands()
         self._number = zeros(n.HOW_MANY)
         self._number[n.PENDING] = -1
+        self._number[n.REOPEN] = past
         self._number[n.STATES] = 1
         self._number[n.GRAIN] = max(1, past * max(costs, default=1) // 16)
         self._number[n.WIDEST] = max(map(len, board.sequences), default=0)
@@ -90,12 +93,14 @@ class Progression:
     def _call(self) -> int:
         board = self._board
         return board.entries["decompose"](
+            self._kind,
             self._past,
             self._future,
             WORK,
             self._number,
             board.space,
             board.hierarchy,
+            self._demands,
             self._registry,
             self._stacks,
             self._places,

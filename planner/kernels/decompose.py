@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.kernels.composition import composition
+from planner.kernels.composition import Demands, composition
 from planner.kernels.data import INFINITE, NOTHING, Exploration, Registry, Relaxed, Space
 from planner.kernels.hierarchy import EMPTY, Hierarchy, Stacks, unfolded
 from planner.kernels.kernel import Index, Words, entry, kernel
@@ -27,6 +27,7 @@ from planner.kernels.numbers import (
     PAUSED,
     PENDING,
     PLACES,
+    REOPEN,
     STATES,
     TRIED,
     WIDEST,
@@ -35,6 +36,10 @@ from planner.kernels.numbers import (
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed_plan import Achievers, Reachable
 from planner.kernels.states import apply, holds
+
+EAGER: Final = 0
+DEFERRED: Final = 1
+BLIND: Final = 2
 
 CHAIN: Final = 64
 """So many steps without a choice are taken at once."""
@@ -67,12 +72,14 @@ class Waiting(NamedTuple):
 @entry
 @kernel
 def decompose(
+    kind: int,
     past: int,
     future: int,
     work: int,
     number: Words,
     space: Space,
     hierarchy: Hierarchy,
+    demands: Demands,
     registry: Registry,
     stacks: Stacks,
     places: Places,
@@ -84,35 +91,76 @@ def decompose(
 ) -> int:
     """Search in the order of `past` · cost + `future` · estimate for about `work` steps.
 
-    Returns `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
+    Places are estimated when they are reached (`EAGER`) or when their turn comes (`DEFERRED`: till then they have the
+    estimate of their parent, and those by methods of its relaxed plan come first), or not at all (`BLIND`). Returns
+    `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan.
     """
     number[WORK] = 0
+    words, actions = len(room.state), len(space.actions.cost)
     while number[WORK] < work:
-        if not _has_room(number, registry, stacks, places, waiting, len(room.state)):
+        if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
         if number[PENDING] < 0 and not _take(number, stacks, places, waiting):
             return EXHAUSTED
-        place = _next_child(number, space, hierarchy, registry, stacks, places, len(room.state))
-        if place >= 0:
-            place = _followed(number, space, hierarchy, registry, stacks, places, len(room.state), place)
+        parent = number[PENDING] + 0
+        if kind == DEFERRED and not _is_open(
+            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, parent
+        ):
+            number[PENDING] = -1
+            continue
+        child = _next_child(number, space, hierarchy, registry, stacks, places, words)
+        place = _followed(number, space, hierarchy, registry, stacks, places, words, child)
         if place < 0:
             continue
-        state, cell = places.key.state[2 * place], places.key.state[2 * place + 1]
-        if cell == EMPTY:
-            if holds(space.goal, 0, registry.state, state * len(room.state)):
+        if places.key.state[2 * place + 1] == EMPTY:
+            if holds(space.goal, 0, registry.state, places.key.state[2 * place] * words):
                 number[GOAL_STATE] = place
                 return FOUND
-            continue
-        if places.estimate[place] == UNKNOWN:
-            number[EVALUATIONS] += 1
-            number[WORK] += 2 * len(relaxed.cost) + 20
-            plan = number[EVALUATIONS] + 0
-            places.estimate[place] = composition(
-                relaxed, room, achievers, reachable, space, hierarchy, stacks, registry.state, state, cell, plan
-            )
-        if places.estimate[place] != INFINITE:
-            _put(past, future, number, places, waiting, place)
+        elif kind != EAGER:
+            helps = _helps(number, places, achievers, child, actions)
+            _put(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
+        elif _is_open(
+            number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, place
+        ):
+            _put(past, future, number, places, waiting, place, places.estimate[place] + 0, 0)
     return PAUSED
+
+
+@kernel
+def _helps(number: Words, places: Places, achievers: Achievers, child: int, actions: int) -> bool:
+    """Return whether `child` was reached by a method of the last relaxed plan, or by an action."""
+    move = places.move[child]
+    return move == NOTHING or achievers.planned[actions + move] == number[EVALUATIONS]
+
+
+@kernel
+def _is_open(
+    number: Words,
+    space: Space,
+    hierarchy: Hierarchy,
+    demands: Demands,
+    registry: Registry,
+    stacks: Stacks,
+    places: Places,
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    place: int,
+) -> bool:
+    """Estimate `place`, unless that was done; return whether it may lead to a plan."""
+    if places.estimate[place] == UNKNOWN:
+        number[EVALUATIONS] += 1
+        number[WORK] += 2 * len(relaxed.cost) + 20
+        plan, state, cell = (
+            number[EVALUATIONS] + 0,
+            places.key.state[2 * place] + 0,
+            places.key.state[2 * place + 1] + 0,
+        )
+        places.estimate[place] = composition(
+            relaxed, room, achievers, reachable, space, hierarchy, demands, stacks, registry.state, state, cell, plan
+        )
+    return places.estimate[place] != INFINITE
 
 
 @kernel
@@ -144,10 +192,12 @@ def _fits(registry: Registry, count: int, words: int) -> bool:
 
 
 @kernel
-def _put(past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int) -> None:
-    """Let `place` wait; there must be room for an entry."""
-    key = (past * places.cost[place] + future * places.estimate[place]) // number[GRAIN]
-    bucket = min(key, len(waiting.first) - 1)
+def _put(
+    past: int, future: int, number: Words, places: Places, waiting: Waiting, place: int, estimate: int, worse: int
+) -> None:
+    """Let `place` wait, among those with the same key before what is `worse`; there must be room for an entry."""
+    key = (past * places.cost[place] + future * estimate) // number[GRAIN]
+    bucket = min(2 * key + worse, len(waiting.first) - 1)
     entry = number[ENTRIES] + 0
     number[ENTRIES] = entry + 1
     waiting.place[entry] = place
@@ -198,12 +248,11 @@ def _next_child(
     if task < actions:
         number[PENDING] = -1
         return _done(number, space, hierarchy, registry, places, words, place, task, rest)
-    index = hierarchy.method_start[task - actions] + number[TRIED]
-    while index < hierarchy.method_start[task - actions + 1]:
-        method = hierarchy.method[index] + 0
-        index += 1
+    first, last = hierarchy.method_start[task - actions] + 0, hierarchy.method_start[task - actions + 1] - 1
+    while first + number[TRIED] <= last:
+        method = hierarchy.method[last - number[TRIED]] + 0  # the latest comes first when they wait
+        number[TRIED] += 1
         if holds(hierarchy.possible, method, registry.state, state * words):
-            number[TRIED] = index - hierarchy.method_start[task - actions]
             after = unfolded(number, stacks, hierarchy, method, rest)
             return _reached(number, places, place, method, state, after, places.cost[place] + 0)
     number[PENDING] = -1
@@ -221,7 +270,12 @@ def _followed(
     words: int,
     place: int,
 ) -> int:
-    """Go on from `place` while there is only one way; return where that ends, -1 if it is no news or a dead end."""
+    """Go on from `place` while there is only one way; return where that ends, -1 if it is no news or a dead end.
+
+    So it is if `place` is -1 already.
+    """
+    if place < 0:
+        return -1
     actions = len(space.actions.cost)
     for _ in range(CHAIN):
         state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
@@ -297,7 +351,7 @@ def _reached(number: Words, places: Places, parent: int, move: int, state: int, 
         number[PLACES] = count + 1
         number[GENERATED] += 1
         places.estimate[place] = UNKNOWN
-    elif cost >= places.cost[place]:
+    elif cost >= places.cost[place] or not number[REOPEN]:
         return -1
     places.parent[place] = parent
     places.move[place] = move

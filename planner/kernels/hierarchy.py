@@ -22,7 +22,7 @@ class Hierarchy(NamedTuple):
 
     By method: the `subtask`s of its list, and its conjunction in `possible`; by action: what it needs, in `required`.
     By task: `least`, which it costs at least whatever the state is, and `done`, the fact of the relaxation that it is
-    done.
+    done. `demanded[0]` is the fact of the relaxation that a task is demanded.
     """
 
     required: Conditions
@@ -33,6 +33,7 @@ class Hierarchy(NamedTuple):
     subtask: Index
     least: Words
     done: Index
+    demanded: Index
 
 
 class Stacks(NamedTuple):

@@ -67,7 +67,9 @@ PLACES: Final = 42
 """Pairs of a state and a stack of tasks."""
 WIDEST: Final = 43
 """The most subtasks that a method has."""
-HOW_MANY: Final = 44
+REOPEN: Final = 44
+"""Not 0: what is reached again more cheaply is news."""
+HOW_MANY: Final = 45
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
