@@ -81,7 +81,7 @@ class Progression:
                 run.found(self._moves(place), self._places.cost[place])
                 if first:
                     return Ending.FIRST_PLAN
-            if outcome == n.EXHAUSTED and not self._board.ground.is_ordered:
+            if outcome == n.EXHAUSTED and not self._proves(run):
                 return Ending.INCOMPLETE
             if outcome == n.EXHAUSTED:
                 run.proved(run.limit)
@@ -89,6 +89,10 @@ class Progression:
             if outcome == n.FULL:
                 self._grow()
             yield
+
+    def _proves(self, run: Run) -> bool:
+        """Return whether nothing is left when this search ends: greedy ones never look for a cheaper way to a place."""
+        return self._board.ground.is_ordered and (self._past > 0 or run.plan is None)
 
     def _call(self) -> int:
         board = self._board

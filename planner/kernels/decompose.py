@@ -274,10 +274,10 @@ def _followed(
 
     So it is if `place` is -1 already.
     """
-    if place < 0:
-        return -1
     actions = len(space.actions.cost)
     for _ in range(CHAIN):
+        if place < 0:
+            return -1
         state, cell = places.key.state[2 * place] + 0, places.key.state[2 * place + 1] + 0
         if places.cost[place] + stacks.least[cell] >= number[LIMIT]:
             return -1
@@ -296,8 +296,6 @@ def _followed(
             unfolding = unfolded(number, stacks, hierarchy, method, rest)
             after = _reached(number, places, place, method, state, unfolding, places.cost[place] + 0)
         places.closed[place] = 1
-        if after < 0:
-            return -1
         place = after
     return place
 
