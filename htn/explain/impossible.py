@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from htn.explain.reach import Reach, done
 from htn.explain.report import Attempt, Failure, Lack
@@ -16,38 +17,81 @@ from planner.model.formulas import substitute
 from planner.normalise.conditions import negation_normal
 from planner.records import dataclass
 
-TASKS: Final = 24
+FOLLOWED: Final = 2000
 """So many tasks are followed: the first that fails down to its deepest reason, then the next."""
+TASKS: Final = 24
+"""So many tasks are told."""
 CHOICES: Final = 3
 """So many choices of objects are followed for each method."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Wanted:
-    """A task, and the path to it."""
+    """A task that fails, and the one that it is there for; the root is at depth 0."""
 
     task: Atom
-    above: tuple[str, ...] = ()
+    above: _Wanted | None = None
+    depth: int = 0
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The tasks above this one, nearest first."""
+        found, upper = [], self.above
+        while upper is not None and upper.depth:
+            found.append(str(upper.task))
+            upper = upper.above
+        return tuple(found)
 
 
 def impossible(reach: Reach) -> tuple[Failure, ...]:
-    """Return the tasks that can never be done and that the root leads to, the deepest first; none where it can be."""
+    """Return tasks that can never be done and that the root leads to, the deepest first; none where it can be."""
     if reach.may_be_done(Atom(ROOT)):
         return ()
-    stack, found = [_Wanted(Atom(ROOT))], list[Failure]()
+    failing = _failing(reach)
+    told = failing[1:] or failing
+    told.sort(key=lambda wanted: -wanted.depth)
+    return tuple([_told(each, reach) for each in told[:TASKS]])
+
+
+def _failing(reach: Reach) -> list[_Wanted]:
+    """Return the root and the tasks below it that can never be done, as they are found from the left."""
+    stack, found = [_Wanted(Atom(ROOT))], list[_Wanted]()
     seen: set[Atom] = set()
-    while stack and len(seen) <= TASKS:
+    while stack and len(found) < FOLLOWED:
         wanted = stack.pop()
-        if wanted.task in seen:
-            continue
-        seen.add(wanted.task)
-        attempts, leads = _tried(wanted.task, reach)
-        if wanted.task.predicate != ROOT or not leads:
-            name = str(wanted.task) if wanted.task.predicate != ROOT else "the tasks of the problem"
-            found.append(Failure(name, attempts, wanted.above))
-        above = () if wanted.task.predicate == ROOT else (str(wanted.task), *wanted.above)
-        stack += [_Wanted(each, above) for each in reversed(leads)]
-    return tuple(sorted(found, key=lambda failure: -len(failure.above)))
+        if wanted.task not in seen:
+            reach.relaxed.budget.check()
+            seen.add(wanted.task)
+            found.append(wanted)
+            methods = reach.domain.methods_for(wanted.task.predicate)
+            applied = [each for method in methods for each in _applied(method, wanted.task, reach)]
+            leads = dict.fromkeys(task for _, tasks, _ in applied for task in tasks)
+            stack += [_Wanted(each, wanted, wanted.depth + 1) for each in reversed(leads)]
+    return found
+
+
+def _told(wanted: _Wanted, reach: Reach) -> Failure:
+    """Return what was tried for a task that fails."""
+    if wanted.task.predicate in reach.domain.classical.actions:
+        return Failure(str(wanted.task), (_action(wanted.task, reach),), wanted.path)
+    attempts: list[Attempt] = []
+    for method in reach.domain.methods_for(wanted.task.predicate):
+        applied = [*_applied(method, wanted.task, reach)]
+        attempts += [Attempt(label, undoable=tuple(map(str, tasks)), others=others) for label, tasks, others in applied]
+        attempts += [] if applied else [_near(method, wanted.task, reach)]
+    name = str(wanted.task) if wanted.depth else "the tasks of the problem"
+    return Failure(name, tuple(attempts), wanted.path)
+
+
+def _applied(method: Method, task: Atom, reach: Reach) -> Iterator[tuple[str, list[Atom], int]]:
+    """Yield for which objects `method` applies to `task`, as people write it, and which of its subtasks fail.
+
+    The number says how many further choices of objects there are.
+    """
+    choices = [*reach.choices(method, task)]
+    for place, binding in enumerate(choices[:CHOICES], start=1):
+        tasks = [each for each in _subtasks(method, binding) if not reach.may_be_done(each)]
+        yield label_of(method, binding), tasks, len(choices) - CHOICES if place == CHOICES else 0
 
 
 def lacking(formula: Formula, reach: Reach) -> tuple[Lack, ...] | None:
@@ -65,27 +109,6 @@ def lack(literal: Literal, reach: Reach) -> Lack:
         return Lack(str(literal), f"but it holds, and {ends}")
     makes = "nothing that the tasks lead to makes it true" if reach.is_changed(atom) else "no action makes it true"
     return Lack(str(literal), f"which does not hold, and {makes}")
-
-
-def _tried(task: Atom, reach: Reach) -> tuple[tuple[Attempt, ...], list[Atom]]:
-    """Return what there is to do `task` by, and the subtasks that this fails for."""
-    action = reach.domain.classical.actions.get(task.predicate)
-    if action is not None:
-        return (_action(task, reach),), []
-    attempts: list[Attempt] = []
-    leads: dict[Atom, None] = {}
-    for method in reach.domain.methods_for(task.predicate):
-        undoable = [
-            (binding, [each for each in _subtasks(method, binding) if not reach.may_be_done(each)])
-            for binding in reach.choices(method, task)
-        ]
-        for place, (binding, tasks) in enumerate(undoable[:CHOICES], start=1):
-            others = len(undoable) - CHOICES if place == CHOICES else 0
-            attempts.append(Attempt(label_of(method, binding), undoable=tuple(map(str, tasks)), others=others))
-            leads.update(dict.fromkeys(tasks))
-        if not undoable:
-            attempts.append(_near(method, task, reach))
-    return tuple(attempts), list(leads)
 
 
 def _subtasks(method: Method, binding: dict[str, str]) -> list[Atom]:

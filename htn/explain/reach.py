@@ -14,8 +14,9 @@ from htn.model import HtnDomain, HtnProblem, Method
 from htn.rooted import ROOT, rooted
 from planner.annotations import Final
 from planner.budget import Budget
+from planner.explain.nearmiss import matching
 from planner.explain.relaxed import Relaxed
-from planner.model import Action, Atom, Predicate, Problem
+from planner.model import Action, Atom, Predicate, Problem, is_variable
 from planner.model.formulas import conjunction, conjuncts
 from planner.normalise import Conjunction, Schema, normalise, to_adl
 from planner.records import replace
@@ -45,10 +46,12 @@ class Reach:
     def choices(self, method: Method, task: Atom) -> Iterator[dict[str, str]]:
         """Yield for which objects `method` may apply to the ground `task`."""
         names = [each.name for each in method.parameters]
-        for row in sorted(self.relaxed.relation(_APPLIES + method.name).rows):
-            binding = dict(zip(names, row, strict=True))
-            if method.task.substitute(binding) == task:
-                yield binding
+        bound = _unified(method.task, task)
+        if bound is None:
+            return
+        pattern = _head(_APPLIES + method.name, method)
+        for row in sorted(matching(self.relaxed.relation(pattern.predicate), pattern, bound)):
+            yield dict(zip(names, row, strict=True))
 
     def cases(self, method: Method) -> list[Schema]:
         """Return the conjunctive cases of when `method` applies; the demand of its task is left out."""
@@ -58,6 +61,15 @@ class Reach:
     def is_changed(self, atom: Atom) -> bool:
         """Return whether any action writes facts of the predicate of `atom`."""
         return atom.predicate in self.relaxed.database.growing
+
+
+def _unified(pattern: Atom, task: Atom) -> dict[str, str] | None:
+    """Return what the variables of `pattern` stand for where it is `task`; None where it cannot be."""
+    bound: dict[str, str] = {}
+    for term, value in zip(pattern.args, task.args, strict=True):
+        if (bound.setdefault(term, value) if is_variable(term) else term) != value:
+            return None
+    return bound
 
 
 def done(task: Atom) -> Atom:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.annotations import Any
+from planner.annotations import Any, Final
 from planner.plan import StoppedBy
 from planner.records import dataclass
+
+LEVELS: Final = 8
+"""So many tasks above a task are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,8 @@ class Failure:
 
     def lines(self) -> Iterator[str]:
         """Yield the task, and a line for each attempt."""
-        purpose = f", for {' ← '.join(self.above)}" if self.above else ""
+        path = [*self.above[:LEVELS], *(["…"] if len(self.above) > LEVELS else [])]
+        purpose = f", for {' ← '.join(path)}" if path else ""
         yield f"{self.task}{purpose}"
         yield from (f"  {each}" for each in self.attempts)
         if not self.attempts:

@@ -8,6 +8,7 @@ from htn.explain.reach import Reach
 from htn.explain.report import Lack, WhyNot
 from htn.model import HtnProblem
 from planner.budget import Budget, LimitReached
+from planner.collector import collector_paused
 
 
 def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
@@ -16,6 +17,11 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
+    with collector_paused():
+        return _why_not(problem, budget)
+
+
+def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     try:
         reach = Reach(problem, budget)
         failures = impossible(reach)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import pairwise
 
 import pytest
 
@@ -181,6 +182,27 @@ def test_many_tasks_and_choices_are_told_in_part():
     lines = str(why_not(parse_problem(text, domain), Budget())).splitlines()
     assert lines[1] == "go(b), for collect(i0)"
     assert len(lines) < 100
+
+
+def test_the_deepest_reason_is_found_however_deep():
+    levels = [f"n{n}" for n in range(500)]
+    text = """
+    (define (domain ladder) (:types level) (:predicates (above ?a ?b - level) (open ?a - level))
+      (:task climb :parameters (?a - level))
+      (:method up :parameters (?a ?b - level) :task (climb ?a) :precondition (above ?b ?a) :ordered-subtasks (climb ?b))
+      (:method out :parameters (?a - level) :task (climb ?a) :precondition (open ?a) :ordered-subtasks ()))
+    """
+    above = " ".join(f"(above {high} {low})" for low, high in pairwise(levels))
+    problem = parse_problem(
+        f"(define (problem p) (:domain ladder) (:objects {' '.join(levels)} - level)"
+        f" (:htn :subtasks (climb n0)) (:init {above}))",
+        parse_domain(text),
+    )
+    found = why_not(problem, Budget())
+    assert found.failures[0].task == "climb(n499)"
+    assert len(found.failures[0].above) == 499
+    assert str(found).splitlines()[1].endswith(" ← climb(n492) ← climb(n491) ← …")
+    assert len(str(found).splitlines()) < 100
 
 
 def test_steps_are_there_for_tasks():
