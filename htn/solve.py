@@ -62,12 +62,15 @@ def solve(
 
 def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
     """Return `result` with the reason, if there is no plan and a reason can be found soon."""
-    if result.status is not Status.UNSOLVABLE or result.reason:
+    if result.status is not Status.UNSOLVABLE or result.reason or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain import why_not  # noqa: PLC0415 - loaded only where there is no plan
 
     left = REASON_SECONDS if budget.remaining is None else min(REASON_SECONDS, max(budget.remaining, 0.0))
-    return replace(result, reason=why_not(problem, Budget(left, budget.memory_limit, budget.cancel)).summary)
+    try:
+        return replace(result, reason=why_not(problem, Budget(left, budget.memory_limit, budget.cancel)).summary)
+    except (LimitReached, MemoryError):
+        return result
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:

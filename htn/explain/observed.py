@@ -21,7 +21,7 @@ from planner.budget import Budget, LimitReached
 from planner.model import Atom, Formula
 from planner.model.formulas import substitute
 from planner.plan import Step, StoppedBy
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 from planner.validate import Simulation
 from planner.validate.reasons import Chronicle
 
@@ -55,9 +55,10 @@ class _Open:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Situation:
-    """A state that `steps` lead to, and what remains to be done, by number."""
+    """A state that `steps` lead to, and what remains to be done, by number; `state` tells it from other states."""
 
     world: Simulation
+    state: Any
     steps: tuple[Step, ...]
     remaining: dict[int, _Open]
 
@@ -66,7 +67,7 @@ class _Situation:
         """What tells it from all others."""
         place = {number: place for place, number in enumerate(self.remaining)}
         rest = [(each.task, frozenset(place[number] for number in each.before)) for each in self.remaining.values()]
-        return self.world.facts, frozenset(self.world.history), tuple(rest)
+        return self.state, tuple(rest)
 
     @property
     def ready(self) -> Iterator[tuple[int, _Open]]:
@@ -109,7 +110,8 @@ class _Search:
     def run(self, check: Callable[[], None]) -> bool:
         """Look for dead ends until there is a plan; return whether everything was looked at."""
         start = {next(self._numbers): _Open(Atom(ROOT), None, frozenset())}
-        first = _Situation(Simulation(self.problem.classical), (), start)
+        world = Simulation(self.problem.classical)
+        first = _Situation(world, _state(world), (), start)
         queue, ticket = [(0, 0, first)], count(1)
         seen, whole = {first.key}, True
         most = GROWTH + len(self.problem.network.subtasks)
@@ -159,12 +161,12 @@ class _Search:
                     world = situation.world.copy()
                     world.apply(step)
                     rest = self._replaced(situation.remaining, number, Network(), {})
-                    yield _Situation(world, (*situation.steps, step), rest)
+                    yield _Situation(world, _state(world), (*situation.steps, step), rest)
                 continue
             for method, binding in self._choices(each.task):
                 if situation.world.holds(substitute(method.precondition, binding)):
                     rest = self._replaced(situation.remaining, number, method.network, binding)
-                    yield _Situation(situation.world, situation.steps, rest)
+                    yield replace(situation, remaining=rest)
 
     def _choices(self, task: Atom) -> Iterator[tuple[Method, dict[str, str]]]:
         for method in self.reach.domain.methods_for(task.predicate):
@@ -220,6 +222,10 @@ class _Search:
         for number, step in enumerate(end.steps, start=1):
             chronicle.record(number, step, world.apply(step))
         return chronicle
+
+
+def _state(world: Simulation) -> Any:
+    return world.facts, frozenset(world.history)
 
 
 def _depth(end: _Situation) -> int:
