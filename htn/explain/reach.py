@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from htn.model import HtnDomain, HtnProblem, Method
+from htn.needs import Needs
 from htn.rooted import ROOT, rooted
 from planner.annotations import Final
 from planner.budget import Budget
@@ -28,12 +29,17 @@ _DONE: Final = "@done "
 
 
 class Reach:
-    """The relaxed world of a hierarchical problem; raises `LimitReached` while it is explored."""
+    """The relaxed world of a hierarchical problem; raises `LimitReached` while it is explored.
 
-    def __init__(self, problem: HtnProblem, budget: Budget) -> None:
+    With `pulled`, methods require what their subtasks need, where nothing in between may bring it about: that is less
+    to look at, but what is missing then shows higher up.
+    """
+
+    def __init__(self, problem: HtnProblem, budget: Budget, *, pulled: bool = False) -> None:
         classical = to_adl(problem.classical)
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
-        self.normal = normalise(_program(self.domain, classical))
+        needs = Needs(self.domain, alone=problem.is_ordered, relaxed=True) if pulled else None
+        self.normal = normalise(_program(self.domain, classical, needs))
         self.relaxed = Relaxed(self.normal, budget)
         self.schemas: dict[str, list[Schema]] = {}
         for schema in self.normal.schemas:
@@ -86,11 +92,11 @@ def _without_demand(schema: Schema) -> Conjunction:
     return replace(schema.condition, atoms=atoms)
 
 
-def _program(domain: HtnDomain, classical: Problem) -> Problem:
+def _program(domain: HtnDomain, classical: Problem, needs: Needs | None) -> Problem:
     """Return the classical problem whose relaxed world says what may be demanded, apply and be done."""
     actions = [_action(each) for each in domain.classical.actions.values()]
     for method in domain.methods.values():
-        actions += [_begin(method), _end(method)]
+        actions += [_begin(method, needs), _end(method)]
     heads = {task.name: task.parameters for task in domain.tasks.values()}
     heads |= {action.name: action.parameters for action in domain.classical.actions.values()}
     kinds = (_DEMANDED, _DONE)
@@ -110,8 +116,9 @@ def _action(action: Action) -> Action:
     return replace(action, requires=requires, provides=(*action.provides, done(task)))
 
 
-def _begin(method: Method) -> Action:
+def _begin(method: Method, needs: Needs | None) -> Action:
     parts = [_demanded(method.task), *conjuncts(method.precondition), *conjuncts(method.network.constraints)]
+    parts += [need for need in needs.of_method(method) if need not in parts] if needs is not None else []
     demands = dict.fromkeys(_demanded(each.task) for each in method.network.subtasks)
     name = _APPLIES + method.name
     return Action(name, method.parameters, conjunction(parts), (_head(name, method), *demands), cost=(0,))

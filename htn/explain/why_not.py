@@ -7,8 +7,13 @@ from htn.explain.observed import observed
 from htn.explain.reach import Reach
 from htn.explain.report import Lack, WhyNot
 from htn.model import HtnProblem
+from planner.annotations import Final
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
+from planner.plan import StoppedBy
+
+EXACT_SECONDS: Final = 5.0
+"""So long, and for a third of the time at most, it is tried to find each condition where it is missing."""
 
 
 def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
@@ -23,7 +28,7 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     try:
-        reach = Reach(problem, budget)
+        reach = _reach(problem, budget)
         failures = impossible(reach)
         lacks = lacking(problem.classical.goal.hard, reach)
     except LimitReached as limit:
@@ -40,3 +45,16 @@ def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
         solvable=met.solvable,
         stopped_by=met.stopped_by,
     )
+
+
+def _reach(problem: HtnProblem, budget: Budget) -> Reach:
+    """Return the relaxed world; a large one, in which methods require what their subtasks need."""
+    seconds = EXACT_SECONDS if budget.remaining is None else min(EXACT_SECONDS, max(budget.remaining, 0.0) / 3)
+    try:
+        found = Reach(problem, Budget(seconds, budget.memory_limit, budget.cancel))
+    except LimitReached as limit:
+        if limit.stopped_by is not StoppedBy.TIME:
+            raise
+        return Reach(problem, budget, pulled=True)
+    found.relaxed.budget = budget
+    return found

@@ -4,6 +4,8 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 
 from htn.explain import explain_plan, why_not
+from htn.explain.impossible import impossible
+from htn.explain.reach import Reach
 from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import solve
 from planner.budget import Budget
@@ -32,6 +34,17 @@ def test_a_proof_is_given_only_where_there_is_no_plan(features):
         assert bool(found.summary) is bool(found.failures or found.goal or found.dead_ends), seed
     assert solvable > 10
     assert proved > 3
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_what_is_pulled_up_rules_out_what_is_ruled_out_anyway(features):
+    same = 0
+    for seed in range(40):
+        problem = random_htn(seed, features)
+        exact, pulled = impossible(Reach(problem, Budget())), impossible(Reach(problem, Budget(), pulled=True))
+        assert bool(exact) is bool(pulled), seed
+        same += bool(pulled)
+    assert same > 1
 
 
 @pytest.mark.parametrize("features", KINDS)
