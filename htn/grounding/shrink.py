@@ -47,17 +47,18 @@ def _renumbered(
         goal=numbers(task.goal),
         actions=tuple(
             [
-                replace(
-                    action,
-                    precondition=numbers(action.precondition),
-                    adds=numbers(action.adds),
-                    deletes=numbers(action.deletes),
-                    conditional=tuple(
+                GroundAction(
+                    action.step,
+                    numbers(action.precondition),
+                    numbers(action.adds),
+                    numbers(action.deletes),
+                    tuple(
                         [
                             ConditionalEffect(numbers(each.condition), numbers(each.adds), numbers(each.deletes))
                             for each in action.conditional
                         ]
                     ),
+                    action.cost,
                 )
                 for action in actions
             ]

@@ -90,7 +90,14 @@ class Board:
             for method in found
         }
         actions = [
-            replace(action, precondition=(*action.precondition, demanded), adds=(*action.adds, first + number))
+            GroundAction(
+                action.step,
+                (*action.precondition, demanded),
+                (*action.adds, first + number),
+                action.deletes,
+                action.conditional,
+                action.cost,
+            )
             for number, action in enumerate(ground.task.actions)
         ]
         actions += [

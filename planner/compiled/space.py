@@ -110,10 +110,17 @@ def _none(fact: int, packing: Packing) -> tuple[int, int, int]:
 
 def _test(facts: Iterable[int], packing: Packing) -> Test:
     """Return what holds where all `facts` do: never, if two of them exclude each other."""
-    distinct = set(facts)
-    if len({packing.variable_of[fact] for fact in distinct}) < len(distinct):
-        return [NEVER]
-    return _merged(packing.places[fact] for fact in distinct)
+    merged: dict[int, tuple[int, int, int]] = {}
+    for fact in facts:
+        place = word, mask, bits = packing.places[fact]
+        known = merged.get(word)
+        if known is None:
+            merged[word] = place
+        elif known[1] & mask and known[2] & mask != bits:
+            return [NEVER]
+        else:
+            merged[word] = (word, known[1] | mask, known[2] | bits)
+    return list(merged.values())
 
 
 def _merged(places: Iterable[tuple[int, int, int]]) -> Test:

@@ -132,10 +132,13 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
     actions: list[int] = []
     free = {fact for layer in task.axioms for fact, _ in layer.negated}
     for needed, added, action in _operators(task, goal):
-        conditions = dict.fromkeys(needed)
-        gained = tuple([fact for fact in dict.fromkeys(added) if fact not in conditions and fact not in free])
+        if not free and action != AXIOM and not task.actions[action].conditional:
+            conditions, gained = needed, added  # both are free of repetitions, and of each other
+        else:
+            conditions = tuple([fact for fact in dict.fromkeys(needed) if fact not in free])
+            gained = tuple([fact for fact in dict.fromkeys(added) if fact not in needed and fact not in free])
         if gained:
-            preconditions.append(tuple([fact for fact in conditions if fact not in free]) or (start,))
+            preconditions.append(conditions or (start,))
             effects.append(gained)
             actions.append(action)
     price = [action.cost for action in task.actions] if costs is None else costs
@@ -152,13 +155,16 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
     )
 
 
-def _operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], Iterable[int], int]]:
+def _operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
     for number, action in enumerate(task.actions):
+        if not action.conditional:
+            yield action.precondition, action.adds, number
+            continue
         gains: dict[tuple[int, ...], list[int]] = {(): list(action.adds)}
         for effect in action.conditional:
             gains.setdefault(effect.condition, []).extend(effect.adds)
         for condition, added in gains.items():
-            yield action.precondition + condition, added, number
+            yield action.precondition + condition, tuple(added), number
     for layer in task.axioms:
         for rule in layer.rules:
             yield rule.body, (rule.head,), AXIOM
