@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def add_domain(parser: Parser) -> None:
     """Add DOMAIN."""
-    kinds = "A .py, .yaml, .json or .pddl file, a folder, or the name of a shipped domain."
+    kinds = "A .py, .yaml, .json, .pddl or .hddl file, a folder, or the name of a shipped domain."
     parser.add_argument("domain", metavar="DOMAIN", help=kinds)
 
 
