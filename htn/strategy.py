@@ -26,6 +26,8 @@ WEIGHTS: Final = (5, 3, 2, 1)
 """The same in a row of searches for ever better plans."""
 LATER: Final = 0.3
 """Seconds of processor time that others have before a search starts that finds long plans."""
+LARGE: Final = 100_000
+"""Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
 
 def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
@@ -46,11 +48,12 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
 
 def _first(board: Board, run: Run) -> list[Contender]:
     """Return searches for a first plan."""
+    large = len(board.costs) + len(board.ground.methods) >= LARGE
     contenders = [
+        Contender(_begun(lambda: Progression(board, 0, 0, 0, kind=BLIND), run), 1, spent=0.0 if large else LATER),
         Contender(_begun(lambda: Progression(board, 0, 1, 1), run), 2),
         Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
         Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED), run), 1),
-        Contender(_begun(lambda: Progression(board, 0, 0, 0, kind=BLIND), run), 1, spent=LATER),
     ]
     if not board.ground.is_ordered:
         contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))

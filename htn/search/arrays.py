@@ -8,18 +8,16 @@ from typing import Final
 
 from htn.grounding.ground import GroundHtn, GroundMethod
 from htn.grounding.least import least_costs
-from htn.model import Network, Subtask
+from htn.model import Network
 from htn.orders import linear
-from planner.compiled.arrays import empty_index, flat, index, words, zeros
+from planner.compiled.arrays import flat, index, words
 from planner.compiled.library import Call
 from planner.compiled.packing import packing
 from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation, prices
 from planner.compiled.space import conjunctions, first_state, packed_space
 from planner.heuristics.relaxed import RelaxedTask, relax
-from planner.kernels.composition import Demands
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.hierarchy import Hierarchy
-from planner.kernels.relaxed_plan import Achievers, Reachable
 from planner.model import Atom
 from planner.plan import Step
 from planner.records import replace
@@ -28,11 +26,8 @@ from planner.task import GroundAction
 DONE: Final = Atom("@done")
 """What facts of the relaxation that tasks were done are called, all of them."""
 
-
-VALUES: Final = 1 << 12
-"""Buckets for the values of facts; dearer ones share the last."""
-
 ALONE: Final = Network((Subtask(DONE),))
+"""The network of what stands for one of several ground actions."""
 
 
 class Board:
@@ -43,7 +38,7 @@ class Board:
 
     def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
         task = ground.task
-        self.ground, self.entries = ground, entries
+        self.ground, self.entries, self._check = ground, entries, check
         self.packed = packing(task)
         check()
         self.space = packed_space(task, self.packed, check, searched=False)
@@ -105,11 +100,14 @@ class Board:
             for number, method in enumerate(ground.methods)
         ]
         names = (*ground.task.facts, *[DONE] * (tasks + 1))
+        self._check()
         return relax(replace(ground.task, facts=names, actions=tuple(actions)))
 
     @cached_property
     def _free(self) -> Relaxed:
-        return packed_relaxation(self.relaxation, [0] * (len(self.costs) + len(self.ground.methods)))
+        relaxation = self.relaxation
+        self._check()
+        return packed_relaxation(relaxation, [0] * (len(self.costs) + len(self.ground.methods)))
 
     def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
         """Return it as arrays, with these `costs` of actions, and `own` for each method."""
@@ -118,21 +116,10 @@ class Board:
     @cached_property
     def exploration(self) -> Exploration:
         """Room for explorations of it."""
+        self._check()
         missing = missing_at_first(self.relaxation, self.packed)
         operators = len(self.costs) + len(self.ground.methods)
         return exploration(self.relaxation, missing, [1] * operators, self.packed)
-
-    def demands(self) -> Demands:
-        """Return room for the tasks that a relaxed plan may use."""
-        tasks = len(self.costs) + len(self.ground.compounds)
-        return Demands(zeros(tasks), empty_index(tasks))
-
-    def plans(self) -> tuple[Achievers, Reachable]:
-        """Return room for relaxed plans, which are numbered from 1 on."""
-        facts, operators = self.relaxation.size, len(self.costs) + len(self.ground.methods)
-        entries = sum(map(len, self.relaxation.effects)) + 1
-        achievers = Achievers(empty_index(facts), zeros(facts), zeros(operators), empty_index(facts))
-        return achievers, Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
 
 class _Line:

@@ -10,6 +10,7 @@ import heapq
 from itertools import count
 
 from htn.search.arrays import Board
+from htn.search.guide import Guide
 from htn.search.networks import Network, network_of, replaced
 from planner.compiled.arrays import empty_index, words
 from planner.kernels.data import INFINITE
@@ -37,9 +38,7 @@ class Partial:
         """The number of the check of method 0."""
         self._required = [bits(method.precondition) for method in ground.methods]
         self._networks: list[Network | None] = [None] * len(ground.methods)
-        self._relaxed = board.relaxed(board.costs if past else [1] * len(board.costs), own)
-        self._achievers, self._reachable = board.plans()
-        self._demands = board.demands()
+        self._guide = Guide.of(board, board.costs if past else None, own)
         self._least = board.hierarchy.least
         self._wanted = empty_index(board.relaxation.size)
         self._kinds = len(ground.methods) + 1
@@ -136,7 +135,7 @@ class Partial:
         return sum([self._least[task] for task, _ in network if task < self._checks])
 
     def _estimate(self, node: Node, run: Run) -> int:
-        board, again = self._board, 0
+        board, guide, again = self._board, self._guide, 0
         tasks, facts = dict[int, None](), dict[int, None]()
         for task, _ in node[1]:
             if task >= self._checks:
@@ -154,13 +153,13 @@ class Partial:
             len(facts),
             self._plans,
             self._wanted,
-            self._relaxed,
-            board.exploration,
-            self._achievers,
-            self._reachable,
+            guide.relaxed,
+            guide.room,
+            guide.achievers,
+            guide.reachable,
             board.space,
             board.hierarchy,
-            self._demands,
+            guide.demands,
             words(board.packed.pack(facts_of(self._space.closed(node[0])))),
         )
         return estimate if estimate == INFINITE else estimate + again

@@ -6,13 +6,14 @@ from array import array
 from typing import Final, TypeVar
 
 from htn.search.arrays import Board
+from htn.search.guide import Guide, blind
 from planner.compiled.accounts import MOST_COST, WORK, Accounts
 from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Registry
-from planner.kernels.decompose import CHAIN, EAGER, UNKNOWN, Places, Waiting
+from planner.kernels.decompose import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
 from planner.kernels.hierarchy import Stacks
 from planner.search.run import Ending, Run, Steps
 
@@ -34,15 +35,12 @@ class Progression:
 
     def __init__(self, board: Board, past: int, future: int, own: int, *, kind: int = EAGER, room: int = 1024) -> None:
         self._board, self._past, self._future, self._kind = board, past, future, kind
-        costs = board.costs if past else [1] * len(board.costs)
-        self._relaxed = board.relaxed(costs, own)
-        self._achievers, self._reachable = board.plans()
-        self._demands = board.demands()
+        self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
         self._number = zeros(n.HOW_MANY)
         self._number[n.PENDING] = -1
         self._number[n.REOPEN] = past
         self._number[n.STATES] = 1
-        self._number[n.GRAIN] = max(1, past * max(costs, default=1) // 16)
+        self._number[n.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
         self._number[n.WIDEST] = max(map(len, board.sequences), default=0)
         self._begin(room)
 
@@ -95,7 +93,7 @@ class Progression:
         return self._board.ground.is_ordered and (self._past > 0 or run.plan is None)
 
     def _call(self) -> int:
-        board = self._board
+        board, guide = self._board, self._guide
         return board.entries["decompose"](
             self._kind,
             self._past,
@@ -104,15 +102,15 @@ class Progression:
             self._number,
             board.space,
             board.hierarchy,
-            self._demands,
+            guide.demands,
             self._registry,
             self._stacks,
             self._places,
             self._waiting,
-            self._relaxed,
-            board.exploration,
-            self._achievers,
-            self._reachable,
+            guide.relaxed,
+            guide.room,
+            guide.achievers,
+            guide.reachable,
         )
 
     def _moves(self, place: int) -> list[int]:
