@@ -8,7 +8,7 @@ from typing import Final
 
 from htn.grounding.ground import GroundHtn, GroundMethod
 from htn.grounding.least import least_costs
-from htn.model import Network
+from htn.model import Network, Subtask
 from htn.orders import linear
 from planner.compiled.arrays import flat, index, words
 from planner.compiled.library import Call
