@@ -117,7 +117,7 @@ def decompose(
                 number[GOAL_STATE] = place
                 return FOUND
         elif kind != EAGER:
-            helps = _helps(number, places, achievers, child, actions)
+            helps = kind == BLIND or _helps(number, places, achievers, child, actions)
             _put(past, future, number, places, waiting, place, places.estimate[parent] + 0, 0 if helps else 1)
         elif _is_open(
             number, space, hierarchy, demands, registry, stacks, places, relaxed, room, achievers, reachable, place
