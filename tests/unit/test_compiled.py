@@ -11,6 +11,12 @@ from dataclasses import replace
 import pytest
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
 
+from htn.grounding.ground import ground as ground_htn
+from htn.search.arrays import Board as HtnBoard
+from htn.search.partial import Partial
+from htn.search.progression import Progression
+from htn.testing import HtnFeatures, random_htn
+from planner.budget import Budget
 from planner.compiled import library
 from planner.compiled.arrays import empty_index, words, zeros
 from planner.compiled.astar import KINDS, CompiledAstar
@@ -26,6 +32,7 @@ from planner.heuristics import REGISTRY
 from planner.heuristics.relaxed import AXIOM, relax
 from planner.kernels import levels
 from planner.kernels.data import INFINITE, NOTHING, Registry
+from planner.kernels.decompose import BLIND, DEFERRED, EAGER
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
 from planner.kernels.states import apply, holds
@@ -272,6 +279,16 @@ def _best(task: Task) -> int:
     return perfect(task)[frozenset(task.initial)]
 
 
+def decomposed(seed: int, entries, kind: int) -> Run:
+    """Search for the decompositions of a random hierarchical problem, total and partial order."""
+    ground, run = ground_htn(random_htn(seed, HtnFeatures(partial=False)), Budget()), Run()
+    if ground.root is not None:
+        board = HtnBoard(ground, entries)
+        finished(Progression(board, 1, 1, 0, kind=kind, room=1).steps(run))
+        finished(Partial(board, 1, 1, 0).steps(run))
+    return run
+
+
 @pytest.mark.timeout(300)
 def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
@@ -293,6 +310,11 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         for run, kernels in ((mine, entries), (twin, PLAIN)):
             finished(CompiledWidth(guide(task, kernels)).steps(run))
         assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
+        for kind in (EAGER, DEFERRED, BLIND):
+            mine, twin = decomposed(seed, entries, kind), decomposed(seed, PLAIN, kind)
+            assert (mine.plan, mine.limit, mine.evaluated, mine.expanded, mine.generated) == (
+                twin.plan, twin.limit, twin.evaluated, twin.expanded, twin.generated,
+            )  # fmt: skip
     for name in (library.SHARED, f"{min(library.ENTRIES)}.o"):
         monkeypatch.setattr(library, "_loaded", [])
         assert library.loaded() is not None
