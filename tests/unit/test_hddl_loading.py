@@ -132,7 +132,7 @@ def test_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("command", ["check", "compile --to pddl", "explain"])
+@pytest.mark.parametrize("command", ["compile --to pddl"])
 def test_commands_for_classical_problems_only(folder: Path, command: str) -> None:
     words = [sys.executable, "-m", "planner.cli", *command.split(), "d.hddl", "p.hddl"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
