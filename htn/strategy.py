@@ -7,6 +7,7 @@ going down the first methods that can be applied where it is of no use at all. S
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from htn.answer import HtnAnswer
@@ -41,6 +42,8 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
         yield  # the first plan may be all that is wanted
     weights = WEIGHTS if mode == "anytime" else (1,)
     contenders = [Contender(_falling(Progression, board, weights, run), 1)]
+    if mode == "anytime":
+        contenders.append(Contender(_falling(partial(Progression, nested=False), board, weights, run), 1))
     if not ground.is_ordered:
         contenders.append(Contender(_falling(Partial, board, weights, run), 1))
     return (yield from take_turns(contenders, run))
@@ -50,10 +53,12 @@ def _first(board: Board, run: Run) -> list[Contender]:
     """Return searches for a first plan."""
     large = len(board.costs) + len(board.ground.methods) >= LARGE
     contenders = [
-        Contender(_begun(lambda: Progression(board, 0, 0, 0, kind=BLIND), run), 1, spent=0.0 if large else LATER),
-        Contender(_begun(lambda: Progression(board, 0, 1, 1), run), 2),
+        Contender(
+            _begun(lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), run), 1, spent=0.0 if large else LATER
+        ),
+        Contender(_begun(lambda: Progression(board, 0, 1, 1, nested=False), run), 2),
         Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
-        Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED), run), 1),
+        Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), run), 1),
     ]
     if not board.ground.is_ordered:
         contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))

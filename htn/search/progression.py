@@ -28,17 +28,28 @@ Record = TypeVar("Record", Places, Stacks)
 class Progression:
     """A search in the order of `past` · cost so far + `future` · estimate, which counts `own` for every method.
 
-    With `past` 0 it is greedy, and counts steps and not costs. The `kind` says when places are estimated
-    (see `planner.kernels.decompose`). Subtasks that are not ordered are done as they are
-    written, and so nothing is proved of them.
+    With `past` 0 it is greedy, and counts steps and not costs. The `kind` says when places are estimated (see
+    `planner.kernels.decompose`). Unless tasks may be `nested` in themselves, in the same state, some plans are missed.
+    Subtasks that are not ordered are done as they are written, and so nothing is proved of them.
     """
 
-    def __init__(self, board: Board, past: int, future: int, own: int, *, kind: int = EAGER, room: int = 1024) -> None:
+    def __init__(
+        self,
+        board: Board,
+        past: int,
+        future: int,
+        own: int,
+        *,
+        kind: int = EAGER,
+        nested: bool = True,
+        room: int = 1024,
+    ) -> None:
         self._board, self._past, self._future, self._kind = board, past, future, kind
         self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
         self._number = zeros(n.HOW_MANY)
         self._number[n.PENDING] = -1
         self._number[n.REOPEN] = past
+        self._number[n.NESTED] = nested
         self._number[n.STATES] = 1
         self._number[n.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
         self._number[n.WIDEST] = max(map(len, board.sequences), default=0)
@@ -49,7 +60,7 @@ class Progression:
         states = room + CHAIN + 4
         cells = room + (CHAIN + 2) * (number[n.WIDEST] + 1) + 4
         self._registry = first_registry(board.initial, states, board.entries)
-        self._stacks = Stacks(first_registry([NO_TASK, 0], cells, board.entries), zeros(cells))
+        self._stacks = Stacks(first_registry([NO_TASK, 0], cells, board.entries), zeros(cells), index([0]) * cells)
         key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
         self._places = Places(
             key, empty_index(states), empty_index(states), zeros(states), words([UNKNOWN]) * states, index([0]) * states
@@ -59,6 +70,7 @@ class Progression:
         assert root is not None  # noqa: S101 - nothing to search for otherwise
         self._stacks.cells.state[2] = root
         self._stacks.least[1] = board.hierarchy.least[root]
+        self._stacks.depth[1] = 1
         board.entries["enter_all"](self._stacks.cells, 2, 2)
         number[n.CELLS] = 2
         key.state[0], key.state[1] = 0, 1
@@ -89,8 +101,9 @@ class Progression:
             yield
 
     def _proves(self, run: Run) -> bool:
-        """Return whether nothing is left when this search ends: greedy ones never look for a cheaper way to a place."""
-        return self._board.ground.is_ordered and (self._past > 0 or run.plan is None)
+        """Return whether nothing is left when this search ends: greedy ones look for no cheaper way to a place."""
+        thorough = self._number[n.NESTED] and (self._past > 0 or run.plan is None)
+        return bool(self._board.ground.is_ordered and thorough)
 
     def _call(self) -> int:
         board, guide = self._board, self._guide

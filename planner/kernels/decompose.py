@@ -24,6 +24,7 @@ from planner.kernels.numbers import (
     GRAIN,
     LIMIT,
     LOWEST,
+    NESTED,
     PAUSED,
     PENDING,
     PLACES,
@@ -254,7 +255,8 @@ def _next_child(
         number[TRIED] += 1
         if holds(hierarchy.possible, method, registry.state, state * words):
             after = unfolded(number, stacks, hierarchy, method, rest)
-            return _reached(number, places, place, method, state, after, places.cost[place] + 0)
+            if number[NESTED] or not _recurs(stacks, places, place, after):
+                return _reached(number, places, place, method, state, after, places.cost[place] + 0)
     number[PENDING] = -1
     return -1
 
@@ -298,6 +300,28 @@ def _followed(
         places.closed[place] = 1
         place = after
     return place
+
+
+@kernel
+def _recurs(stacks: Stacks, places: Places, place: int, cell: int) -> bool:
+    """Return whether the first task of `cell` is one that is being decomposed already, in the same state.
+
+    It is in the stack of `place`, or of those from which that was reached without an action: as long as the stacks
+    between are as deep, the task above has not come to its end.
+    """
+    task, state = stacks.cells.state[2 * cell] + 0, places.key.state[2 * place] + 0
+    low = stacks.depth[cell] + 0
+    for _ in range(CHAIN):
+        above = places.key.state[2 * place + 1] + 0
+        if places.key.state[2 * place] != state or low < stacks.depth[above]:
+            return False
+        if stacks.cells.state[2 * above] == task:
+            return True
+        low = min(low, stacks.depth[above])
+        if places.parent[place] == NOTHING:
+            return False
+        place = places.parent[place] + 0
+    return False
 
 
 @kernel

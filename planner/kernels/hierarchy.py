@@ -37,10 +37,14 @@ class Hierarchy(NamedTuple):
 
 
 class Stacks(NamedTuple):
-    """All cells: `cells` has two words for each, its first task and the cell of the others; `least` is their cost."""
+    """All cells: `cells` has two words for each, its first task and the cell of the others.
+
+    `least` is what its tasks cost at least, `depth` how many they are.
+    """
 
     cells: Registry
     least: Words
+    depth: Index
 
 
 @kernel
@@ -53,6 +57,7 @@ def pushed(number: Words, stacks: Stacks, least: Words, task: int, rest: int) ->
     cell = number_of(cells, count, 2)
     if cell == count:
         stacks.least[cell] = stacks.least[rest] + least[task]
+        stacks.depth[cell] = stacks.depth[rest] + 1
         number[CELLS] = count + 1
     return cell
 

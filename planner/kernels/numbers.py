@@ -69,7 +69,9 @@ WIDEST: Final = 43
 """The most subtasks that a method has."""
 REOPEN: Final = 44
 """Not 0: what is reached again more cheaply is news."""
-HOW_MANY: Final = 45
+NESTED: Final = 45
+"""Not 0: a task may come up within itself, in the same state."""
+HOW_MANY: Final = 46
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
