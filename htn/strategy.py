@@ -35,6 +35,8 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
     """Find a plan soon, then better ones, until none is left."""
     run = answer.run
     board = Board(ground, library.loaded() or library.ENTRIES, answer.budget.check)
+    if ground.root is not None:
+        run.proved(board.hierarchy.least[ground.root])
     if mode != "optimal":
         ending = yield from _until_plan(take_turns(_first(board, run), run), run)
         if ending is Ending.EXHAUSTED:
