@@ -12,9 +12,8 @@ from htn.strategy import automatic
 from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
-from planner.collector import collector_paused
 from planner.errors import UnsupportedError
-from planner.plan import Progress, Result, Status, StoppedBy
+from planner.plan import Progress, Result, Status
 from planner.records import replace
 from planner.search.run import Ending
 from planner.strategy import checked_names
@@ -49,15 +48,7 @@ def solve(
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
-    try:
-        with collector_paused():
-            return _reasoned(problem, _solve(problem, answer, mode), answer.budget)
-    except LimitReached as limit:
-        return answer.stopped(limit.stopped_by)
-    except MemoryError:
-        return answer.stopped(StoppedBy.MEMORY)
-    except KeyboardInterrupt:
-        return answer.stopped(StoppedBy.CANCELLED)
+    return answer.within_limits(lambda: _reasoned(problem, _solve(problem, answer, mode), answer.budget))
 
 
 def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
@@ -80,12 +71,4 @@ def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:
         return answer.unreachable()
     if found.root is None:
         return answer.ended(Ending.EXHAUSTED)
-    steps = automatic(found, mode, answer)
-    while True:
-        answer.budget.check()
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return answer.ended(stop.value)
-        if mode == "first" and answer.run.plan is not None:
-            return answer.ended(Ending.FIRST_PLAN)
+    return answer.of(automatic(found, mode, answer), mode)

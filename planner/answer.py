@@ -7,11 +7,13 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget
+from planner.budget import Budget, LimitReached
+from planner.collector import collector_paused
 from planner.model import DomainModel, Number, Problem
 from planner.model.memo import kept_with_domain
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
 from planner.search import Ending, Run
+from planner.search.run import Steps
 from planner.task import INFINITY, Task
 
 if TYPE_CHECKING:
@@ -39,6 +41,29 @@ class Answer:
         self._plan: Plan | None = None
         self._plan_actions: list[int] | None = None
         self._next_report = 0.0
+
+    def within_limits(self, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, or what is known when a limit ends it."""
+        try:
+            with collector_paused():
+                return work()
+        except LimitReached as limit:
+            return self.stopped(limit.stopped_by)
+        except MemoryError:
+            return self.stopped(StoppedBy.MEMORY)
+        except KeyboardInterrupt:
+            return self.stopped(StoppedBy.CANCELLED)
+
+    def of(self, steps: Steps, mode: str) -> Result:
+        """Go through `steps` to their end, or to the first plan where `mode` is that; raises `LimitReached`."""
+        while True:
+            self.budget.check()
+            try:
+                next(steps)
+            except StopIteration as stop:
+                return self.ended(stop.value)
+            if mode == "first" and self.run.plan is not None:
+                return self.ended(Ending.FIRST_PLAN)
 
     def grounded(self, task: Task) -> None:
         """Note that grounding is done."""

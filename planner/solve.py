@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator, Callable
 
 from planner.annotations import Any
 from planner.answer import Answer, unsupported
-from planner.budget import Budget, LimitReached, check_limits
-from planner.collector import collector_paused
+from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
-from planner.search import Ending, Space
+from planner.search import Space
 from planner.strategy import automatic, checked_names, chosen
 from planner.workplace import Workplace
 
@@ -57,20 +56,8 @@ def solve(
     refused = unsupported(problem)
     if refused is not None:
         return refused
-    return _limited(Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress), mode, search, heuristic)
-
-
-def _limited(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
-    """Search, and answer with what is known when a limit ends that."""
-    try:
-        with collector_paused():
-            return _solve(answer, mode, search, heuristic)
-    except LimitReached as limit:
-        return answer.stopped(limit.stopped_by)
-    except MemoryError:
-        return answer.stopped(StoppedBy.MEMORY)
-    except KeyboardInterrupt:
-        return answer.stopped(StoppedBy.CANCELLED)
+    answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    return answer.within_limits(lambda: _solve(answer, mode, search, heuristic))
 
 
 def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
@@ -83,14 +70,7 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
         return answer.unreachable()
     workplace = Workplace(task, Space(task), answer.run, answer.budget.check)
     steps, answer.caveat = chosen(workplace, search, heuristic) if search else (automatic(workplace, mode), "")
-    while True:
-        answer.budget.check()
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return answer.ended(stop.value)
-        if mode == "first" and answer.run.plan is not None:
-            return answer.ended(Ending.FIRST_PLAN)
+    return answer.of(steps, mode)
 
 
 async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from htn.search.arrays import Board
 from planner.compiled.arrays import empty_index, hollow, zeros
+from planner.compiled.relaxed import achievers, reachable
 from planner.kernels.composition import Demands
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.relaxed_plan import Achievers, Reachable
 from planner.records import dataclass
-
-VALUES: Final = 1 << 12
-"""Buckets for the values of facts; dearer ones share the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +26,14 @@ class Guide:
     @classmethod
     def of(cls, board: Board, costs: Sequence[int] | None, own: int) -> Guide:
         """Return what counts these `costs` of actions, 1 for each without, and `own` for every method."""
-        facts, operators = board.relaxation.size, len(board.costs) + len(board.ground.methods)
+        operators = len(board.costs) + len(board.ground.methods)
         tasks = len(board.costs) + len(board.ground.compounds)
-        entries = sum(map(len, board.relaxation.effects)) + 1
         return cls(
             board.relaxed([1] * len(board.costs) if costs is None else costs, own),
             board.exploration,
             Demands(zeros(tasks), empty_index(tasks)),
-            Achievers(empty_index(facts), zeros(facts), zeros(operators), empty_index(facts)),
-            Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries)),
+            achievers(board.relaxation, operators),
+            reachable(board.relaxation),
         )
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Final
 
-from planner.compiled.arrays import empty_index, words, zeros
+from planner.compiled.arrays import words
 from planner.compiled.board import Board, packed_milestones
+from planner.compiled.relaxed import achievers, reachable
 from planner.heuristics.landmarks import NONE
 from planner.kernels.milestones import BITS
-from planner.kernels.relaxed_plan import Achievers, Reachable, relaxed_plan
-
-VALUES: Final = 1 << 12
-"""Buckets for the values of facts; dearer ones share the last."""
+from planner.kernels.relaxed_plan import Achievers, relaxed_plan
 
 
 class Guide:
@@ -25,9 +22,7 @@ class Guide:
     def __init__(self, board: Board, costs: Sequence[int], *, milestones: bool = True) -> None:
         self.board = board
         self.relaxed = board.counting(costs)
-        relaxation = board.relaxation
-        entries_needed = sum(map(len, relaxation.effects)) + 1
-        self.reachable = Reachable(empty_index(VALUES), empty_index(entries_needed), empty_index(entries_needed))
+        self.reachable = reachable(board.relaxation)
         self.milestones = board.milestones if milestones else packed_milestones(NONE, board.packed)
         self.achievers = self._achievers()
 
@@ -52,8 +47,7 @@ class Guide:
         return part
 
     def _achievers(self) -> Achievers:
-        facts, actions = self.board.relaxation.size, len(self.board.costs)
-        return Achievers(empty_index(facts), zeros(facts), zeros(actions), empty_index(facts))
+        return achievers(self.board.relaxation, len(self.board.costs))
 
     def estimate(self, state: list[int], plan: int) -> int:
         """Return the cost of a relaxed plan, number `plan`, for a packed state; `INFINITE` for a dead end."""

@@ -11,7 +11,10 @@ from planner.compiled.packing import Packing
 from planner.heuristics.relaxed import AXIOM, RelaxedTask
 from planner.kernels.data import NOTHING, Exploration, Relaxed
 from planner.kernels.levels import LEVELS
+from planner.kernels.relaxed_plan import Achievers, Reachable
 
+VALUES: Final = 1 << 12
+"""Buckets for the values of facts; dearer ones share the last."""
 LEVEL_BITS: Final = 6
 """The dearest action spans about 2 to this power levels of facts that wait, so that 16 of them in a row have levels."""
 
@@ -64,6 +67,17 @@ def facts_of_zero(packing: Packing) -> list[int]:
     """Return the facts that hold in the state whose words are all 0."""
     held = [packing.coding.fact[first] for first in packing.coding.first]
     return [fact for fact in held if fact != NOTHING]
+
+
+def achievers(relaxed: RelaxedTask, actions: int) -> Achievers:
+    """Return room for relaxed plans, numbered from 1 on, with so many `actions`."""
+    return Achievers(empty_index(relaxed.size), zeros(relaxed.size), zeros(actions), empty_index(relaxed.size))
+
+
+def reachable(relaxed: RelaxedTask) -> Reachable:
+    """Return room for the facts that wait to be looked into."""
+    entries = sum(map(len, relaxed.effects)) + 1
+    return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
 
 def exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
