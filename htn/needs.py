@@ -27,14 +27,13 @@ class Needs:
     """What the tasks of a domain need, whose actions are plain ADL.
 
     With `alone`, nothing but subtasks of a method happens between its beginning and its end: so it is where all tasks
-    are totally ordered. With `relaxed`, needs are those of reachability with deletes ignored: what has to be reachable
-    before anything that the method does.
+    are totally ordered. Otherwise needs are those of reachability with deletes ignored: what has to be reachable before
+    anything that the method does.
     """
 
-    def __init__(self, domain: HtnDomain, *, alone: bool, relaxed: bool = False) -> None:
+    def __init__(self, domain: HtnDomain, *, alone: bool) -> None:
         self._domain = domain
         self._alone = alone
-        self._relaxed = relaxed
         actions = domain.classical.actions
         self._changes = {name: set(changes(action)) for name, action in actions.items()}
         self._changes |= {name: set() for name in domain.tasks}
@@ -55,14 +54,6 @@ class Needs:
     def of_method(self, method: Method) -> list[Formula]:
         """Return what must hold when `method` begins, beyond its precondition: literals over its parameters."""
         return [*dict.fromkeys(self._pulled(method.network))]
-
-    def changes(self, task: str) -> set[Signed]:
-        """Return what predicates an action, or a compound task in whatever way it is done, may change."""
-        return self._changes[task]
-
-    def is_static(self, predicate: str) -> bool:
-        """Return whether no action changes facts of `predicate`."""
-        return predicate in self._static
 
     def _climb_changes(self) -> None:
         changed = True
@@ -114,7 +105,7 @@ class Needs:
                 return True
         if predicate in self._static:
             return True
-        if predicate in self._domain.classical.derived or not (self._alone or self._relaxed):
+        if predicate in self._domain.classical.derived:
             return False
         if not self._alone:
             return not others

@@ -46,14 +46,10 @@ def _apart(method: Method, place: int, is_static: Callable[[str], bool]) -> set[
         return set()
     uses = Counter(term for each in method.network.subtasks for term in {*each.task.args})
     apart = {term for term in mine if uses[term] == 1 and term not in method.task.args}
-    parts = [*conjuncts(method.precondition), *conjuncts(method.network.constraints)]
-    for part in parts:
+    for part in (*conjuncts(method.precondition), *conjuncts(method.network.constraints)):
         terms = free_variables(part)
         if not (terms <= mine and _never_changes(part, is_static)):
             apart -= terms
-    for part in parts:
-        if not apart.isdisjoint(free_variables(part)) and not free_variables(part) <= mine:
-            return set()
     return apart
 
 

@@ -39,7 +39,7 @@ def plain(problem: HtnProblem) -> HtnProblem:
 def program(problem: HtnProblem) -> Problem:
     """Return the classical problem whose reachable actions are the actions and methods of the plain `problem`."""
     domain, classical = problem.domain, problem.classical
-    needs = Needs(domain, alone=problem.is_ordered, relaxed=True)
+    needs = Needs(domain, alone=problem.is_ordered)
     actions = [_action(action) for action in classical.domain.actions.values()]
     actions += [_method(method, needs) for method in domain.methods.values()]
     predicates = [*map(_demand, domain.tasks.values()), *map(_demand, classical.domain.actions.values())]
@@ -49,7 +49,7 @@ def program(problem: HtnProblem) -> Problem:
         predicates={**classical.domain.predicates, **{each.name: each for each in predicates}, RAN.predicate: _ran()},
     )
     initial = (*classical.initial, demanded(Atom(ROOT)))
-    return replace(classical, domain=grown, initial=initial, goal=classical.goal)
+    return replace(classical, domain=grown, initial=initial)
 
 
 def demanded(task: Atom) -> Atom:
