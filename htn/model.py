@@ -159,18 +159,18 @@ class HtnProblem:
 
         return drawn(plan)
 
-    def validate(self, plan: Plan) -> Verdict:
-        """Return whether `plan` works; without a decomposition, one is searched for, however long that takes."""
+    def validate(self, plan: Plan, budget: Budget | None = None) -> Verdict:
+        """Return whether `plan` works; without a decomposition, one is searched for within `budget` (None: 10 s)."""
         from htn.verify.sequence import judged  # noqa: PLC0415 - the model itself knows nothing of plans
         from planner.budget import Budget  # noqa: PLC0415 - as above
 
-        return judged(self, plan, Budget())
+        return judged(self, plan, budget or Budget(10.0))
 
-    def explain_plan(self, plan: Plan) -> TaskExplanation:
-        """Return which tasks each step of `plan`, a valid one, is there for."""
+    def explain_plan(self, plan: Plan, budget: Budget | None = None) -> TaskExplanation:
+        """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
         from htn.explain import explain_plan  # noqa: PLC0415 - as above
 
-        return explain_plan(self, plan)
+        return explain_plan(self, plan, budget)
 
     def why_not(self, budget: Budget) -> WhyNot:
         """Return why there is no plan, as far as that shows within `budget`."""

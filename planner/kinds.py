@@ -62,11 +62,11 @@ class OtherProblem(Named, Protocol):
     def draw_plan(self, plan: Any) -> str:
         """Return what the steps of `plan` came of, drawn for people."""
 
-    def validate(self, plan: Any) -> Verdict:
-        """Return whether `plan` works, and if not, where it breaks and why."""
+    def validate(self, plan: Any, budget: Budget | None = None) -> Verdict:
+        """Return whether `plan` works, and if not, where it breaks and why; or that `budget` was too small to tell."""
 
-    def explain_plan(self, plan: Any) -> Reasons:
-        """Return why each step of `plan`, a valid one, is there."""
+    def explain_plan(self, plan: Any, budget: Budget | None = None) -> Reasons:
+        """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
 
     def why_not(self, budget: Budget) -> Reasons:
         """Return why there is no plan, as far as that shows within `budget`."""

@@ -204,3 +204,9 @@ TREE = tree_of(
     binding="a",
 )
 PLAN = Plan(STEPS, ROUND, TREE)
+
+
+def crowd(breaks: int) -> tuple[HtnProblem, tuple[Step, ...]]:
+    """So many unordered tasks, and steps for all but one of them: every way to share the steps out comes to nothing."""
+    problem = problem_of("get t b", *["break"] * breaks, ordering=[(0, place + 1) for place in range(breaks)])
+    return problem, steps_of("drive t a b", *["rest"] * (breaks - 1))

@@ -95,6 +95,7 @@ class Chart:
         known: set[tuple[str, ...]] = set()
         for later, world in enumerate(self._grammar.worlds[slot : slot + 1 if self._in_line else None], start=slot):
             for solution in world.solver.solutions([rule.precondition], asked, binding):
+                self._budget.check()
                 values = tuple([solution[name] for name in asked])
                 if values not in known:
                     known.add(values)
@@ -150,6 +151,7 @@ class Chart:
         domains = self._grammar.domains(rule.method, item.binding)
         solver = self._grammar.worlds[0].solver
         for binding in solver.solutions([rule.constraints], domains, item.binding):
+            self._budget.check()
             task = rule.method.task.substitute(binding)
             if not self._grammar.fits(task) or any((task, item.steps, end) in answers for end in range(item.end + 1)):
                 continue

@@ -7,6 +7,7 @@ from graphlib import TopologicalSorter
 
 from htn.model import HtnProblem, Method
 from htn.verify.frames import INITIAL
+from planner.budget import Budget
 from planner.model import Atom, Variable, is_variable
 from planner.plan import Step
 from planner.records import dataclass
@@ -34,14 +35,14 @@ class Rule:
 class Grammar:
     """The methods of `problem` and the states that `steps` lead through, as many as can be applied.
 
-    The initial network is the method of a task of its own, `top`.
+    The initial network is the method of a task of its own, `top`. Raises `LimitReached`.
     """
 
-    def __init__(self, problem: HtnProblem, steps: Sequence[Step]) -> None:
+    def __init__(self, problem: HtnProblem, steps: Sequence[Step], budget: Budget) -> None:
         self._replay = Replay(problem.classical)
         self.top = Atom(INITIAL)
         self.steps = [Atom(step.action, step.arguments) for step in steps]
-        self.worlds, self.is_plan = self._worlds(steps)
+        self.worlds, self.is_plan = self._worlds(steps, budget)
         self.actions = problem.domain.classical.actions
         self._parameters = {name: task.parameters for name, task in problem.domain.tasks.items()}
         self._rules: dict[str, list[Rule]] = {name: [] for name in problem.domain.tasks}
@@ -98,7 +99,7 @@ class Grammar:
         conditions = compiler.compile(method.precondition), compiler.compile(network.constraints)
         return Rule(method, order, subtasks, tuple(map(tuple, after)), *conditions)
 
-    def _worlds(self, steps: Sequence[Step]) -> tuple[list[World], bool]:
+    def _worlds(self, steps: Sequence[Step], budget: Budget) -> tuple[list[World], bool]:
         """Return the state in each slot, and whether all steps can be applied and reach the goal.
 
         Facts of predicates that a step leaves alone are in one table for both states.
@@ -106,6 +107,7 @@ class Grammar:
         simulation = self._replay.simulation
         worlds = [World(simulation.world.state.copy(), simulation.rules.axioms)]
         for step in steps:
+            budget.check()
             if self._replay.objection(step) is not None:
                 return worlds, False
             changes = self._replay.apply(step)

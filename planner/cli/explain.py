@@ -10,7 +10,7 @@ from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
 from planner.cli.interrupt import interruptible
 from planner.cli.limits import finite, limit_memory
-from planner.cli.outcome import exit_of
+from planner.cli.outcome import exit_of, exit_of_verdict
 from planner.cli.output import give, tell
 from planner.cli.solve import summary
 from planner.kinds import AnyProblem
@@ -51,19 +51,19 @@ def run(
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
         if plan is not None:
-            return explain_given(loaded, plan)
+            return explain_given(loaded, plan, budget)
         with named(domain, problem), watchman.searching() as budget.cancel:
             result = solved(loaded, budget)
     if not quiet or result.status is Status.UNSUPPORTED:
         tell(summary(result))
     if result.plan is not None:
-        give(explained(result.plan))
+        give(explained(result.plan, budget))
     elif result.status is Status.UNSOLVABLE:
         give(reasons(loaded, budget))
     return exit_of(result)
 
 
-def explain_given(problem: AnyProblem, path: Path) -> Exit:
+def explain_given(problem: AnyProblem, path: Path, budget: Budget) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - loaded only for a plan that is given
     from planner.validate import validate  # noqa: PLC0415 - as above
@@ -73,9 +73,9 @@ def explain_given(problem: AnyProblem, path: Path) -> Exit:
         verdict = validate(problem, plan.steps)
     else:
         plan = problem.read_plan(text_of(path), str(path))
-        verdict = problem.validate(plan)
-    give(explained(plan) if verdict.valid else str(verdict))
-    return Exit.OK if verdict.valid else Exit.NEGATIVE
+        verdict = problem.validate(plan, budget)
+    give(explained(plan, budget) if verdict.valid else str(verdict))
+    return exit_of_verdict(verdict)
 
 
 def solved(problem: AnyProblem, budget: Budget) -> Result:
@@ -85,12 +85,12 @@ def solved(problem: AnyProblem, budget: Budget) -> Result:
     return solve(problem, time_limit=budget.remaining, memory_limit=budget.memory_limit, cancel=budget.cancel)
 
 
-def explained(plan: Plan) -> str:
-    """Return why each step of a valid plan is there."""
+def explained(plan: Plan, budget: Budget) -> str:
+    """Return why each step of a valid plan is there; raises `LimitReached`."""
     from planner.explain import explain_plan  # noqa: PLC0415 - loaded only with a plan
 
     if not isinstance(plan.problem, Problem):
-        return str(plan.problem.explain_plan(plan))
+        return str(plan.problem.explain_plan(plan, budget))
     return str(explain_plan(plan.problem, plan))
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import os
 
+from planner.annotations import TYPE_CHECKING
 from planner.budget import LimitReached
 from planner.cli.exits import Exit
 from planner.cli.output import tell
 from planner.errors import EngineError, ForethoughtError, NoPlan, UnsupportedError
 from planner.plan import Result, Status, StoppedBy
+
+if TYPE_CHECKING:
+    from planner.validate import Verdict
 
 
 def exit_of(result: Result) -> Exit:
@@ -25,6 +29,15 @@ def exit_of(result: Result) -> Exit:
             return Exit.NO_VERDICT
         case Status.UNSUPPORTED:
             return Exit.UNSUPPORTED
+
+
+def exit_of_verdict(verdict: Verdict) -> Exit:
+    """Return the exit code that says what `verdict` says."""
+    if verdict.stopped_by is StoppedBy.CANCELLED:
+        return Exit.INTERRUPTED
+    if verdict.stopped_by is not None:
+        return Exit.NO_VERDICT
+    return Exit.OK if verdict.valid else Exit.NEGATIVE
 
 
 def tell_error(error: BaseException) -> Exit:

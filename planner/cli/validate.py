@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.cli.arguments import add_domain, add_problem
+from planner.budget import Budget
+from planner.cli.arguments import add_domain, add_limits, add_problem
 from planner.cli.exits import Exit
+from planner.cli.interrupt import interruptible
+from planner.cli.limits import finite, left, limit_memory
 from planner.cli.output import give
 
 if TYPE_CHECKING:
@@ -20,20 +23,26 @@ def arguments(parser: Parser) -> None:
     add_domain(parser)
     add_problem(parser)
     parser.add_argument("plan", type=Path, metavar="PLAN", help="A plan in the competition's format, or in JSON.")
+    add_limits(parser, default=60.0)
 
 
-def run(_started: float, *, domain: str, problem: str, plan: Path) -> Exit:
+def run(
+    started: float, *, domain: str, problem: str, plan: Path, time_limit: float, memory_limit: float | None
+) -> Exit:
     """Print the verdict."""
-    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - each command loads only what it runs
+    from planner.cli.outcome import exit_of_verdict  # noqa: PLC0415 - each command loads only what it runs
+    from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - as above
     from planner.load import load  # noqa: PLC0415 - as above
     from planner.model import Problem  # noqa: PLC0415 - as above
     from planner.validate import validate  # noqa: PLC0415 - as above
 
-    loaded = load(domain, problem)
-    if isinstance(loaded, Problem):
-        found, claimed_cost = plan_from(plan, loaded)
-        verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
-    else:
-        verdict = loaded.validate(loaded.read_plan(text_of(plan), str(plan)))
+    budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
+    with interruptible(left(time_limit, started)):
+        loaded = load(domain, problem)
+        if isinstance(loaded, Problem):
+            found, claimed_cost = plan_from(plan, loaded)
+            verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
+        else:
+            verdict = loaded.validate(loaded.read_plan(text_of(plan), str(plan)), budget)
     give(str(verdict))
-    return Exit.OK if verdict.valid else Exit.NEGATIVE
+    return exit_of_verdict(verdict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.annotations import Any
 from planner.model import Formula, Number
-from planner.plan import json_number
+from planner.plan import StoppedBy, json_number
 from planner.records import dataclass
 
 
@@ -15,6 +15,7 @@ class Verdict:
     `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
     the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
     that does not hold. `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words.
+    Where a limit was reached before it was known whether the plan is valid, `stopped_by` says which.
     """
 
     valid: bool
@@ -23,12 +24,15 @@ class Verdict:
     failing_step: int | None = None
     condition: Formula | None = None
     unmet: tuple[Formula, ...] = ()
+    stopped_by: StoppedBy | None = None
 
     def __bool__(self) -> bool:
         raise TypeError("a Verdict is neither true nor false; ask verdict.valid")
 
     def __str__(self) -> str:
-        return f"valid, cost {self.cost}" if self.valid else f"invalid: {self.reason}"
+        if self.valid:
+            return f"valid, cost {self.cost}"
+        return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON-ready data, formulas as text."""
@@ -39,4 +43,5 @@ class Verdict:
             "failing_step": self.failing_step,
             "condition": None if self.condition is None else str(self.condition),
             "unmet": [str(part) for part in self.unmet],
+            "stopped_by": None if self.stopped_by is None else self.stopped_by.name.lower(),
         }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from htn_post import PLAN, ROUND, STEPS
+from htn_post import PLAN, ROUND, STEPS, crowd
 
 from htn.hddl.writer import write_domain, write_problem
 from htn.plans import write_plan
@@ -44,6 +44,10 @@ CASES = {
 }
 
 
+CROWD, RESTS = crowd(18)
+FILES |= {"crowd.hddl": write_problem(CROWD), "rests": write_steps(Plan(RESTS, CROWD.classical))}
+
+
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
     for name, text in FILES.items():
@@ -69,3 +73,12 @@ def test_plans_of_hierarchical_problems_are_validated(name, run):
     assert out in found[1]
     assert err in found[2]
     assert bool(found[1]) is bool(out)
+
+
+@pytest.mark.parametrize("command", ["validate", "explain"])
+def test_what_takes_too_long_has_no_verdict(command, run):
+    code, out, err = run(command, "domain.hddl", "crowd.hddl", "rests", "--time-limit", "0.5")
+    assert code == Exit.NO_VERDICT
+    assert out.startswith("not decided: ")
+    assert "stopped by the time limit" in out
+    assert not err

@@ -13,6 +13,7 @@ from htn_post import (
     STEPS,
     TREE,
     atom,
+    crowd,
     did,
     problem_of,
     steps_of,
@@ -30,7 +31,7 @@ from htn.verify.sequence import decomposition_of, judged
 from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
 from planner.model import Action, Atom, DomainModel, Object, Problem
-from planner.plan import Plan, Step
+from planner.plan import Plan, Step, StoppedBy
 from planner.records import replace
 
 TEXT = """\
@@ -353,6 +354,21 @@ def test_tasks_that_nobody_declared_have_no_decomposition():
 def test_the_search_for_a_decomposition_keeps_to_its_budget():
     with pytest.raises(LimitReached):
         decomposition_of(ROUND, STEPS, Budget(0))
+
+
+def test_what_is_not_found_out_in_time_is_not_decided():
+    problem, steps = crowd(18)
+    verdict = judged(problem, Plan(steps, problem), Budget(0.2))
+    assert verdict.stopped_by is StoppedBy.TIME
+    assert not verdict.valid
+    assert str(verdict).startswith("not decided: the steps can be done")
+    assert verdict.to_dict()["stopped_by"] == "time"
+    with pytest.raises(LimitReached):
+        problem.explain_plan(Plan(steps, problem), Budget(0.2))
+
+
+def test_a_plan_that_cannot_be_done_is_decided_without_any_time():
+    assert ROUND.validate(Plan(STEPS[1:], ROUND), Budget(0)).stopped_by is None
 
 
 DRAWN = """\
