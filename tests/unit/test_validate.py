@@ -167,6 +167,7 @@ def test_a_valid_plan_and_its_cost() -> None:
         "failing_step": None,
         "condition": None,
         "unmet": [],
+        "stopped_by": None,
     }
 
 
