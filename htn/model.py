@@ -7,6 +7,7 @@ actions, and a hierarchical problem *has* a `Problem` with objects, initial stat
 from __future__ import annotations
 
 from collections.abc import Mapping
+from graphlib import CycleError
 from itertools import pairwise
 
 from htn.orders import Order, linear
@@ -58,7 +59,10 @@ class Network:
     @property
     def is_sequence(self) -> bool:
         """Whether the subtasks are totally ordered, in whatever order they are written."""
-        line = linear(len(self.subtasks), self.ordering)
+        try:
+            line = linear(len(self.subtasks), self.ordering)
+        except CycleError:
+            return False
         return {*pairwise(line)} <= {*self.ordering}
 
 

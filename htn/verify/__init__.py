@@ -12,6 +12,7 @@ from __future__ import annotations
 from htn.model import HtnProblem
 from htn.plan import Decomposition
 from htn.verify.frames import FlawError, frames_of
+from htn.verify.line import Line
 from htn.verify.ordering import check_order, events_of
 from htn.verify.sweep import Sweep, check_constraints
 from planner.annotations import Any
@@ -20,7 +21,7 @@ from planner.plan import Plan
 from planner.records import replace
 from planner.validate import Replay, Verdict
 
-__all__ = ["completed", "validate"]
+__all__ = ["completed", "thorough", "validate"]
 
 
 def validate(problem: HtnProblem, plan: Plan) -> Verdict:
@@ -49,6 +50,16 @@ def _checked(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[
     _check_arguments(problem, plan)
     if plan.tree is None:
         return _flawed("the plan has no decomposition"), {}
+    if problem.network.is_sequence:
+        line = Line(problem, plan)
+        verdict = line.verdict()
+        if verdict is not None:
+            return verdict, line.found
+    return thorough(problem, plan)
+
+
+def thorough(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
+    """Return the verdict on `plan`, which has a decomposition, and the objects for the parameters of each method."""
     replay = Replay(problem.classical)
     try:
         frames = frames_of(problem, plan.steps, plan.tree, replay.simulation.rules.universe)

@@ -58,11 +58,20 @@ class Chronicle:
     """Which step changed each fact last."""
 
     derived: frozenset[str]
-    last_change: dict[Atom, tuple[int, Step]] = field(default_factory=dict)
+    _last_change: dict[Atom, tuple[int, Step]] = field(default_factory=dict)
+    _recorded: list[tuple[int, Step, Changes]] = field(default_factory=list)
+
+    @property
+    def last_change(self) -> dict[Atom, tuple[int, Step]]:
+        """The number of the step that changed each fact last, and the step."""
+        for number, step, changes in self._recorded:
+            self._last_change.update(dict.fromkeys((*changes.added, *changes.removed), (number, step)))
+        self._recorded.clear()
+        return self._last_change
 
     def record(self, number: int, step: Step, changes: Changes) -> None:
-        """Take down what `step` changed."""
-        self.last_change.update(dict.fromkeys((*changes.added, *changes.removed), (number, step)))
+        """Take down what `step` changed; it is put in order when somebody asks, as after a valid plan nobody does."""
+        self._recorded.append((number, step, changes))
 
     def account(self, condition: Formula) -> str:  # noqa: PLR0911 - a sentence per case
         """Return in words why the ground `condition` fails: a clause that begins with "which"."""

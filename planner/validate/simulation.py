@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.errors import UnsupportedError, did_you_mean
+from planner.errors import InputError, PlanError, UnsupportedError, did_you_mean
 from planner.model import TRUE, Action, Atom, DomainModel, Formula, Number, Problem
 from planner.model.memo import kept_with_domain
 from planner.plan import Step
 from planner.records import dataclass
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
-from planner.validate.costs import cost_of
 from planner.validate.effects import Changes, Effect, changes, staleness_of
+from planner.validate.ready import MOST_KEPT, Maker, Ready, passed
 from planner.validate.reasons import Inspector
-from planner.validate.state import State
+from planner.validate.state import Row, State
 from planner.validate.strata import Axioms
 from planner.validate.world import World
 
@@ -59,6 +59,8 @@ class Rules:
         self.staleness = staleness_of(problem.domain)
         self.remembered = _remembered(problem.domain)
         self._schemas: dict[str, Schema] = {}
+        self._makers: dict[str, Maker] = {}
+        self._ready: dict[tuple[str, Row], Ready | str] = {}
 
     def schema(self, name: str) -> Schema:
         """Return the action `name` made ready."""
@@ -71,6 +73,23 @@ class Rules:
                 tuple([Effect.of(when, self.universe, self.compiler) for when in action.effects]),
             )
         return self._schemas[name]
+
+    def ready(self, step: Step) -> Ready | str:
+        """Return `step` made ready, or what is wrong with it in any state."""
+        key = step.action, step.arguments
+        found = self._ready.get(key)
+        if found is None:
+            if len(self._ready) >= MOST_KEPT:
+                self._ready.clear()
+            found = self._ready[key] = self.misfit(step) or self._maker(step.action).ready(step.arguments)
+        return found
+
+    def _maker(self, name: str) -> Maker:
+        if name not in self._makers:
+            schema = self.schema(name)
+            maker = Maker(self.problem, schema.action, schema.requires, self.axioms.__contains__)
+            self._makers[name] = maker.with_effects(schema.effects, self.staleness)
+        return self._makers[name]
 
     def misfit(self, step: Step) -> str:
         """Return what is wrong with `step` in any state; nothing where it is an instance of an action."""
@@ -127,20 +146,25 @@ class Simulation:
 
     def objection(self, step: Step) -> Objection | None:
         """Return why `step` cannot be applied now; None where it can."""
-        misfit = self.rules.misfit(step)
-        if misfit:
-            return Objection(misfit)
-        schema = self.rules.schema(step.action)
-        binding = bound(schema.action, step)
-        missing = self._missing(schema.action, binding)
-        if missing is not None:
-            return Objection(f"it comes after {missing}, which has not run before it")
-        if self.world.solver.holds(schema.requires, binding):
-            return None
-        return Objection(condition=self.inspector.smallest_failure(schema.action.requires, binding))
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            return Objection(ready)
+        action = self.problem.domain.actions[step.action]
+        if action.after:
+            missing = self._missing(action, ready.binding)
+            if missing is not None:
+                return Objection(f"it comes after {missing}, which has not run before it")
+        if passed(ready.tests, self.world.state):
+            holds = self.world.solver.holds
+            if not ready.rest or all(holds(part, ready.binding) for part in ready.rest):
+                return None
+        return Objection(condition=self.inspector.smallest_failure(action.requires, ready.binding))
 
     def changes(self, step: Step) -> Changes:
         """Return what `step`, an applicable one, would change now."""
+        ready = self.rules.ready(step)
+        if isinstance(ready, Ready) and ready.fixed is not None:
+            return ready.fixed.changes(self.world.state)
         schema = self.rules.schema(step.action)
         return changes(self.world, schema.effects, self.rules.staleness, bound(schema.action, step))
 
@@ -154,8 +178,12 @@ class Simulation:
 
     def cost(self, step: Step) -> Number:
         """Return the exact cost of `step`, an instance of an action. Raises `InputError` where it has none."""
-        action = self.problem.domain.actions[step.action]
-        return cost_of(self.problem, action, bound(action, step))
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            raise PlanError(ready)
+        if isinstance(ready.cost, InputError):
+            raise ready.cost
+        return ready.cost
 
     def applicable(self) -> Iterator[Step]:
         """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""

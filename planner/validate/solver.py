@@ -73,6 +73,9 @@ class Solver:
             yield binding
 
     def _branch(self, pending: list[Condition], domains: Domains, binding: Binding) -> Iterator[Binding]:
+        if len(pending) == 1 and isinstance(pending[0], Lookup) and pending[0].positive:
+            yield from self._proposals(pending[0], domains, binding)
+            return
         sizes = [self._size(goal, binding) for goal in pending]
         best = min(range(len(pending)), key=sizes.__getitem__)
         variable = min(

@@ -14,8 +14,9 @@ from htn.model import HtnProblem, Network
 from htn.plan import Decomposition, Node
 from htn.plan_files import plan_from_data
 from htn.plans import read_plan, write_plan
-from htn.testing import ORDERED, PARTIAL, HtnFeatures, random_htn
-from htn.verify import completed, validate
+from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.verify import completed, thorough, validate
+from htn.verify.line import Line
 from htn.verify.sequence import decomposition_of, judged
 from planner.budget import Budget
 from planner.model.formulas import substitute
@@ -26,6 +27,7 @@ from planner.validate import validate as validate_steps
 
 ANYWHERE = HtnFeatures(anywhere=True)
 KINDS = pytest.mark.parametrize("features", [ORDERED, PARTIAL, ANYWHERE], ids=["ordered", "partial", "anywhere"])
+WILDER = HtnFeatures(WILD, partial=False, anywhere=True)
 SEEDS = st.integers(0, 10_000)
 Steps = tuple[Step, ...]
 
@@ -111,6 +113,35 @@ def test_what_the_checker_accepts_has_a_decomposition(features: HtnFeatures, see
         if validate(problem, changed).valid:
             assert decomposition_of(problem, steps, Budget(20)) is not None
             assert validate(problem, completed(problem, changed)).valid
+
+
+def opened(tree: Decomposition, rng: random.Random) -> Decomposition:
+    """The tree without some of its bindings, as the competition's format has none."""
+    nodes = [replace(node, binding=()) if rng.random() < 0.7 else node for node in tree.nodes]
+    return replace(tree, nodes=tuple(nodes), binding=tree.binding if rng.random() < 0.5 else ())
+
+
+@pytest.mark.parametrize("features", [ORDERED, WILDER], ids=["ordered", "anything in actions"])
+@given(seed=SEEDS)
+@settings(max_examples=100)
+def test_the_pass_over_total_orders_accepts_what_the_checker_for_all_plans_does(features: HtnFeatures, seed: int):
+    problem, rng = random_htn(seed, features), random.Random(seed)
+    plan = plan_of(problem)
+    if plan is None:
+        return
+    for number in range(12):
+        steps = plan.steps if not plan.steps or rng.random() < 0.8 else edited(plan.steps, rng)
+        tree = opened(mutated(plan.tree, rng) if number else plan.tree, rng)
+        changed = Plan(steps, problem, tree)
+        quick, (expected, found) = Line(problem, changed), thorough(problem, changed)
+        verdict = quick.verdict()
+        assert (verdict is not None) is expected.valid
+        if verdict is not None:
+            assert verdict == expected
+            assert quick.found.keys() == found.keys()
+            nodes = [replace(node, binding=quick.found.get(place, ())) for place, node in enumerate(tree.nodes)]
+            bound = Decomposition(tuple(nodes), tree.roots, quick.found[len(nodes)])
+            assert thorough(problem, Plan(steps, problem, bound))[0] == expected
 
 
 def shuffled(tree: Decomposition, rng: random.Random) -> Decomposition:

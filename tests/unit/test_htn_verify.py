@@ -23,7 +23,7 @@ from htn_post import (
 
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
-from htn.verify import completed, validate
+from htn.verify import completed, thorough, validate
 from planner.errors import InputError
 from planner.model import Atom, Not
 from planner.plan import Plan, Step
@@ -436,8 +436,9 @@ def level(number: int) -> list[Node]:
     ]
 
 
+@pytest.mark.parametrize("check", [validate, lambda *given: thorough(*given)[0]], ids=["quick", "thorough"])
 @pytest.mark.parametrize("is_open", [False, True])
-def test_deep_trees_and_long_plans(is_open):
+def test_deep_trees_and_long_plans(is_open, check):
     problem = problem_of(OUT, "get t c", ordering=[(0, 1)])
     nodes = [node for number in range(DEPTH) for node in level(number)]
     nodes.append(Node(atom("get t c"), None, "go", ("t", "c", "b"), (len(nodes) + 1,)))
@@ -445,6 +446,6 @@ def test_deep_trees_and_long_plans(is_open):
     tree = Decomposition(tuple(nodes), (len(nodes) - 1, 0))
     steps = steps_of(OUT, *[BACK, OUT] * DEPTH, "drive t b c")
     plan = Plan(steps, problem, open_tree(tree) if is_open else tree)
-    assert validate(problem, plan).valid
+    assert check(problem, plan).valid
     late = replace(plan, steps=(*steps[:-3], steps[-2], steps[-3], steps[-1]))
-    assert not validate(problem, late).valid
+    assert not check(problem, late).valid
