@@ -19,7 +19,8 @@ DEPTH: Final = 25
 def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
     """Return the decomposition of `plan` for `rich` to print; None draws all levels.
 
-    What is below the last level is one line that says how many steps it has.
+    What is below the last level is one line that says how many steps it has. `rich` takes a long time to print
+    thousands of levels; `drawn` does not.
     """
     from rich.tree import Tree  # noqa: PLC0415 - loaded only where something is drawn
 
@@ -32,25 +33,64 @@ def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
         node = tree.nodes[place]
         branch = above.add(_described(node))
         if depth is not None and level >= depth and node.children:
-            branch.add(_label(f"… {counts[place]} step{'' if counts[place] == 1 else 's'} below", "dim"))
+            branch.add(_label(_below(counts[place]), "dim"))
         else:
             stack.extend([(child, branch, level + 1) for child in reversed(node.children)])
     return top
 
 
 def drawn(plan: Plan, *, depth: int | None = DEPTH) -> str:
-    """Return the same as plain text, a line for each task, without colours."""
-    from io import StringIO  # noqa: PLC0415 - as above
+    """Return the same as plain text, without colours, in time that grows with its length alone.
 
-    from rich.console import Console  # noqa: PLC0415 - as above
+    Of each further 25 levels, what is below them is drawn as a tree of its own after the others; `… [2]` says where.
+    """
+    tree: Decomposition = plan.tree
+    drawing = _Drawing(tree.nodes, depth)
+    drawing.lines.append(plan.problem.name)
+    drawing.draw(tree.roots, 0)
+    for number, (place, level) in enumerate(drawing.later, start=1):
+        drawing.lines += ["", f"[{number}] {_words(tree.nodes[place])}"]
+        drawing.draw(tree.nodes[place].children, level)
+    return "".join(f"{line}\n" for line in drawing.lines)
 
-    levels = len(plan.tree.nodes) + 1 if depth is None else depth
-    longest = max((len(_described(node).plain) for node in plan.tree.nodes), default=0)
-    width = 4 * (levels + 2) + longest + len(plan.problem.name) + 40
-    console = Console(file=StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(tree_of(plan, depth=depth))
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+class _Drawing:
+    """Lines so far; `later` has the nodes whose children have no place below them, each with its level."""
+
+    def __init__(self, nodes: Sequence[Node], depth: int | None) -> None:
+        self.lines: list[str] = []
+        self.later: list[tuple[int, int]] = []
+        self._nodes = nodes
+        self._depth = depth
+        self._counts = _steps_below(nodes)
+
+    def draw(self, children: Sequence[int], level: int) -> None:
+        """Draw the tasks `children` of a task at `level`, and what is below them."""
+        nodes, lines, last = self._nodes, self.lines, level + DEPTH
+        stack = [(place, "", place == children[-1], level + 1) for place in reversed(children)]
+        while stack:
+            place, start, is_last, level = stack.pop()
+            children = nodes[place].children
+            line = f"{start}{'└── ' if is_last else '├── '}{_words(nodes[place])}"
+            start += "    " if is_last else "│   "
+            if children and level == self._depth:
+                lines += [line, f"{start}└── {_below(self._counts[place])}"]
+            elif children and level == last:
+                self.later.append((place, level))
+                lines.append(f"{line}  … [{len(self.later)}]")
+            else:
+                lines.append(line)
+                stack.extend([(child, start, child == children[-1], level + 1) for child in reversed(children)])
+
+
+def _below(steps: int) -> str:
+    return f"… {steps} step{'' if steps == 1 else 's'} below"
+
+
+def _words(node: Node) -> str:
+    if node.step is not None:
+        return f"{node.step + 1}. {node.task}"
+    return f"{node.task}  by {node.method}"
 
 
 def _described(node: Node) -> Text:

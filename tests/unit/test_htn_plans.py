@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from io import StringIO
 
 import pytest
 from htn_post import (
@@ -20,8 +21,10 @@ from htn_post import (
     tree_of,
     variables,
 )
+from rich.console import Console
 
 from htn.draw import drawn
+from htn.draw import tree_of as tree_of_rich
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition, Node
 from htn.plan_files import plan_from_data, plan_from_text
@@ -414,3 +417,42 @@ def test_deep_trees_are_drawn():
     assert text.endswith("└── … 0 steps below\n")
     assert len(text.splitlines()) == 27
     assert read_plan(write_plan(Plan((), problem, tree)), problem).steps == ()
+
+
+def tower(levels: int) -> Plan:
+    """So many levels, each with a step and all that is below it."""
+    nodes = [
+        Node(atom("get t b"), None, "via", ("t", "b", "a"), (2 * level + 1, 2 * level + 2))
+        if number == 0
+        else Node(atom("drive t a b"), level)
+        for level in range(levels)
+        for number in range(2)
+    ]
+    nodes.append(Node(atom("get t b"), None, "stay", ("t", "b")))
+    return Plan(steps_of(*["drive t a b"] * levels), problem_of("get t b"), Decomposition(tuple(nodes), (0,)))
+
+
+def test_what_is_too_deep_for_a_screen_is_drawn_further_down():
+    lines = drawn(tower(60), depth=None).splitlines()
+    assert [line for line in lines if not line.startswith((" ", "│"))] == [
+        *("round", "└── get(t, b)  by via"),
+        *("", "[1] get(t, b)  by via", "├── 25. drive(t, a, b)", "└── get(t, b)  by via"),
+        *("", "[2] get(t, b)  by via", "├── 50. drive(t, a, b)", "└── get(t, b)  by via"),
+    ]
+    assert lines[49].endswith("└── get(t, b)  by via  … [1]")
+    assert [line.count(". drive") for line in lines].count(1) == 60
+    assert drawn(tower(60), depth=40).endswith(" … 21 steps below\n")
+
+
+def test_drawings_grow_with_the_number_of_tasks_alone():
+    short, long = len(drawn(tower(500), depth=None)), len(drawn(tower(5_000), depth=None))
+    assert long < 12 * short
+
+
+@pytest.mark.parametrize("depth", [1, 3, 25])
+def test_plain_drawings_are_those_of_rich(depth):
+    console = Console(file=StringIO(), width=500, color_system=None)
+    for plan in (PLAN, tower(24)):
+        with console.capture() as capture:
+            console.print(tree_of_rich(plan, depth=depth))
+        assert "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()) == drawn(plan, depth=depth)
