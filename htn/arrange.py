@@ -2,46 +2,168 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice, product
 
-from htn.model import HtnProblem, Network
+from htn.model import HtnProblem, Method
+from htn.placing import Child, Places, Placing, unified
 from htn.plan import Decomposition, Node
 from planner.annotations import Final
-from planner.model import Atom, is_variable
+from planner.model import Atom
+from planner.model.formulas import TRUE, substitute
+from planner.plan import Plan
 from planner.records import dataclass, replace
+from planner.validate.conditions import Binding, Compiler, Universe
+from planner.validate.solver import Solver
+from planner.validate.state import EMPTY
 
-MOST_TRIES: Final = 20_000
-"""After so many placings of children a task keeps them as they are written."""
+MOST_WAYS: Final = 120
+"""So many ways to place the children of one task are tried: all for five of them."""
+MOST_NODES: Final = 100_000
+"""So many tasks are checked in all, to find out which of several ways is the right one: two seconds."""
 
 Spans = list[tuple[int, int]]
-"""The first and the last step below each node; (steps, -1) where there is none."""
 
 
-def arranged(problem: HtnProblem, tree: Decomposition) -> Decomposition:
-    """Return `tree` with the children of each node in the order of its method's subtasks, where they fit these at all.
+def arranged(problem: HtnProblem, plan: Plan) -> Plan:
+    """Return `plan` with the children of each node in the order of its method's subtasks, where they fit these at all.
 
-    They fit where names, arguments and the order of steps agree, whatever the method's precondition says. They stay as
-    they are written where that fits; otherwise, what is first among equals has the first steps. Children in a total
-    order always stay as they are.
+    They fit where names, arguments, types, constraints and the order of steps agree. If they do so in several ways,
+    ways are looked for with which the plan is valid. If there are none (or too many to try), children stay as they are
+    written where that fits, and otherwise, what is first among equals has the first steps. Children in a total order
+    always stay as they are.
     """
-    spans = _spans(tree)
-    nodes = list(tree.nodes)
-    for place, node in enumerate(nodes):
-        method = problem.domain.methods.get(node.method)
-        if node.step is None and method is not None:
-            known = _unified(method.task, node.task, {})
-            if known is not None:
-                children = _Arrangement(method.network, nodes, spans, node.children, known).found()
-                nodes[place] = replace(node, children=children)
-    roots = _Arrangement(problem.network, nodes, spans, tree.roots, {}).found()
-    return Decomposition(tuple(nodes), roots, tree.binding)
+    arrangement = _Arrangement(problem, plan)
+    arrangement.place_all()
+    return arrangement.chosen() if arrangement.ways else arrangement.plan()
 
 
-def _spans(tree: Decomposition) -> Spans:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ways:
+    """The ways to place the children of one task, of which the first is there."""
+
+    first_step: int
+    ways: list[tuple[int, ...]]
+
+
+class _Arrangement:
+    """The tree of a plan, with children placed; `ways` has the nodes for which there are several. The top is -1."""
+
+    def __init__(self, problem: HtnProblem, plan: Plan) -> None:
+        self.ways: dict[int, _Ways] = {}
+        self._problem = problem
+        self._plan = plan
+        tree: Decomposition = plan.tree
+        self._tree = tree
+        self._nodes = list(tree.nodes)
+        self._roots = tree.roots
+        self._spans: Spans | None = None
+        self._sequences: dict[str, bool] = {}
+        self._universe: Universe | None = None
+
+    def plan(self) -> Plan:
+        """Return the plan as it is arranged now."""
+        return replace(self._plan, tree=Decomposition(tuple(self._nodes), self._roots, self._tree.binding))
+
+    def place_all(self) -> None:
+        """Place the children of each node, and note where there are several ways to do so."""
+        for place, node in enumerate(self._nodes):
+            if node.step is None and not self._stays(node.method):
+                method = self._problem.domain.methods[node.method]
+                known = unified(method.task, node.task, {})
+                if known is not None:
+                    self._place(place, method, node.children, known)
+        network = self._problem.network
+        if not network.is_sequence:
+            top = Method("", Atom(""), self._problem.parameters, network=network)
+            self._place(-1, top, self._roots, {})
+
+    def chosen(self) -> Plan:
+        """Return the plan arranged so that it is valid; as it is where no such way is found."""
+        from htn.verify import validate  # noqa: PLC0415 - most plans are arranged without it
+
+        best, most = -1, max(MOST_NODES // (len(self._nodes) + 1), 1)
+        for count, change in enumerate(self._changes()):
+            before = {place: self._children(place) for place in change}
+            self._take(change.items())
+            verdict = validate(self._problem, self.plan())
+            if verdict.valid:
+                return self.plan()
+            if verdict.unmet or verdict.reason.startswith(f"step {verdict.failing_step} "):
+                break
+            reached = -1 if verdict.condition is None else verdict.failing_step or len(self._plan.steps) + 1
+            if reached > best:
+                best = reached
+            else:
+                self._take(before.items())
+            if count + 1 >= most:
+                break
+        self._take((place, each.ways[0]) for place, each in self.ways.items())
+        return self.plan()
+
+    def _changes(self) -> Iterator[dict[int, tuple[int, ...]]]:
+        """Yield what to try: nothing; node by node, as long as that leads further; then all ways together."""
+        yield {}
+        line = sorted(self.ways, key=lambda place: self.ways[place].first_step)
+        for _ in line:
+            before = [self._children(place) for place in line]
+            for place in line:
+                yield from ({place: way} for way in self.ways[place].ways)
+            if before == [self._children(place) for place in line]:
+                break
+        for each in product(*(self.ways[place].ways for place in line)):
+            yield dict(zip(line, each, strict=True))
+
+    def _children(self, place: int) -> tuple[int, ...]:
+        return self._roots if place < 0 else self._nodes[place].children
+
+    def _take(self, changes: Iterable[tuple[int, tuple[int, ...]]]) -> None:
+        for place, children in changes:
+            if place < 0:
+                self._roots = children
+            else:
+                self._nodes[place] = replace(self._nodes[place], children=children)
+
+    def _stays(self, name: str) -> bool:
+        """Return whether the method of this name takes children as they are written."""
+        if name not in self._sequences:
+            method = self._problem.domain.methods.get(name)
+            self._sequences[name] = method is None or method.network.is_sequence
+        return self._sequences[name]
+
+    def _place(self, place: int, method: Method, children: tuple[int, ...], known: Binding) -> None:
+        self._spans = self._spans or _spans(self._nodes)
+        spans = self._spans
+        tasks = [Child(self._nodes[child].task, spans[child]) for child in children]
+        found = Placing(method.network, tasks, known, lambda binding: self._fits(method, binding)).found()
+        ways = [_placed(children, way) for way in islice(found, MOST_WAYS)]
+        if ways:
+            self._take([(place, ways[0])])
+        if len(ways) > 1:
+            self.ways[place] = _Ways(min(spans[child][0] for child in children), ways)
+
+    def _fits(self, method: Method, binding: Binding) -> bool:
+        """Return whether objects have the types of the parameters, and keep the constraints where all are known."""
+        self._universe = self._universe or Universe(self._problem.classical)
+        known = [each for each in method.parameters if each.name in binding]
+        if not all(binding[each.name] in self._universe.of_types(each.types) for each in known):
+            return False
+        constraints = method.network.constraints
+        if constraints == TRUE or len(known) < len(method.parameters):
+            return True
+        condition = Compiler(self._universe).compile(substitute(constraints, binding))
+        return Solver(lambda _: EMPTY).holds(condition, {})
+
+
+def _placed(children: tuple[int, ...], way: Places) -> tuple[int, ...]:
+    return tuple([children[number] for number in way])
+
+
+def _spans(nodes: list[Node]) -> Spans:
     """Return the span of each node; a node that is below itself has any."""
-    spans = [(len(tree.nodes), -1) if node.step is None else (node.step, node.step) for node in tree.nodes]
-    above = {child: place for place, node in enumerate(tree.nodes) for child in node.children}
-    waits_for = [len(node.children) for node in tree.nodes]
+    spans = [(len(nodes), -1) if node.step is None else (node.step, node.step) for node in nodes]
+    above = {child: place for place, node in enumerate(nodes) for child in node.children}
+    waits_for = [len(node.children) for node in nodes]
     ready = [place for place, number in enumerate(waits_for) if not number]
     while ready:
         place = ready.pop()
@@ -52,88 +174,3 @@ def _spans(tree: Decomposition) -> Spans:
             if not waits_for[parent]:
                 ready.append(parent)
     return spans
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
-    """What was known before a child was placed, and the children that could be placed there instead."""
-
-    binding: dict[str, str]
-    others: Iterator[int]
-
-
-class _Arrangement:
-    """The children of one node, and the subtasks of its method."""
-
-    def __init__(
-        self, network: Network, nodes: Sequence[Node], spans: Spans, children: tuple[int, ...], known: dict[str, str]
-    ) -> None:
-        self._subtasks = [subtask.task for subtask in network.subtasks]
-        self._ordering = network.ordering
-        self._is_sequence = network.is_sequence
-        self._nodes = nodes
-        self._spans = spans
-        self._children = children
-        self._known = known
-
-    def found(self) -> tuple[int, ...]:
-        """Return the children as the subtasks want them; as they are where nothing fits."""
-        if len(self._children) != len(self._subtasks) or self._is_sequence or self._fits_as_written():
-            return self._children
-        return self._searched() or self._children
-
-    def _fits_as_written(self) -> bool:
-        binding: dict[str, str] | None = self._known
-        for pattern, child in zip(self._subtasks, self._children, strict=True):
-            binding = None if binding is None else _unified(pattern, self._nodes[child].task, binding)
-        return binding is not None and self._is_ordered(dict(enumerate(self._children)))
-
-    def _fits(self, pattern: Atom, child: int) -> bool:
-        return _unified(pattern, self._nodes[child].task, self._known) is not None
-
-    def _is_ordered(self, placed: dict[int, int]) -> bool:
-        """Return whether the steps below the children that are placed have the order of the network."""
-        return all(
-            self._spans[placed[first]][1] < self._spans[placed[second]][0]
-            for first, second in self._ordering
-            if first in placed and second in placed
-        )
-
-    def _searched(self) -> tuple[int, ...] | None:
-        """Place children by backtracking, those of the most exacting subtasks first."""
-        children = sorted(self._children, key=lambda child: self._spans[child])
-        fitting = [[child for child in children if self._fits(each, child)] for each in self._subtasks]
-        line = sorted(range(len(fitting)), key=lambda place: len(fitting[place]))
-        placed: dict[int, int] = {}
-        used: set[int] = set()
-        choices = [_Choice(self._known, iter(fitting[line[0]]))] if line else []
-        for _ in range(MOST_TRIES):
-            if not choices:
-                return None
-            place = line[len(choices) - 1]
-            used.discard(placed.pop(place, -1))
-            child = next((each for each in choices[-1].others if each not in used), None)
-            if child is None:
-                choices.pop()
-                continue
-            binding = _unified(self._subtasks[place], self._nodes[child].task, choices[-1].binding)
-            placed[place] = child
-            if binding is None or not self._is_ordered(placed):
-                del placed[place]
-                continue
-            used.add(child)
-            if len(placed) == len(line):
-                return tuple([placed[each] for each in range(len(line))])
-            choices.append(_Choice(binding, iter(fitting[line[len(choices)]])))
-        return None
-
-
-def _unified(pattern: Atom, task: Atom, known: dict[str, str]) -> dict[str, str] | None:
-    """Return `known` with what else makes `pattern` to `task`; None where they differ."""
-    if pattern.predicate != task.predicate or len(pattern.args) != len(task.args):
-        return None
-    binding = known.copy()
-    for term, value in zip(pattern.args, task.args, strict=True):
-        if (binding.setdefault(term, value) if is_variable(term) else term) != value:
-            return None
-    return binding

@@ -111,7 +111,7 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     steps = tuple(reader.steps)
     if reader.roots is None:
         return Plan(steps, problem)
-    return Plan(steps, problem, arranged(problem, reader.tree()))
+    return arranged(problem, Plan(steps, problem, reader.tree()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from htn.verify import completed, validate
 from htn.verify.sequence import decomposition_of, judged
 from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
-from planner.model import Action, Atom, DomainModel, Object, Problem
+from planner.model import TRUE, Action, And, Atom, DomainModel, Equals, Formula, Not, Object, Problem, Variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.records import replace
 
@@ -240,6 +240,99 @@ def test_subtasks_that_only_the_arguments_of_the_task_tell_apart():
     problem = replace(problem, domain=replace(DOMAIN, methods={"both": both}))
     plan = read_plan("==>\n0 load p t a\n1 load q t b\nroot 2\n2 deliver p a -> both 0 1\n<==", problem)
     assert plan.tree.nodes[2].children == (1, 0)
+
+
+def network_of(*texts: str, ordering: tuple[tuple[int, int], ...] = (), constraints: Formula = TRUE) -> Network:
+    return Network(tuple(Subtask(atom(each)) for each in texts), ordering, constraints)
+
+
+AMBIGUOUS = {
+    "types": Method(
+        "two", atom("break"), variables("p to q from"), network=network_of("deliver ?p ?to", "deliver ?q ?from")
+    ),
+    "the precondition": Method(
+        "two",
+        atom("break"),
+        variables("p to q from"),
+        And((atom("lies ?p a"), atom("lies ?q b"))),
+        network_of("deliver ?p ?to", "deliver ?q ?from"),
+    ),
+    "a constraint": Method(
+        "two",
+        atom("break"),
+        variables("p to q from"),
+        network=network_of("deliver ?p ?to", "deliver ?q ?from", constraints=Equals("?from", "a")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AMBIGUOUS)
+@pytest.mark.parametrize("children", ["4 5", "5 4"])
+def test_subtasks_that_names_and_order_do_not_tell_apart(name, children):
+    method = AMBIGUOUS[name]
+    if name == "types":
+        small = Method(
+            "two", atom("break"), (Variable("?p", ("small",)), *method.parameters[1:]), network=method.network
+        )
+        method = small
+    methods = {"two": method, "bring": Method("bring", atom("deliver ?p ?to"), variables("p to"))}
+    problem = problem_of("break")
+    types = {**problem.domain.classical.types, "small": ("parcel",)}
+    domain = replace(problem.domain, classical=replace(problem.domain.classical, types=types), methods=methods)
+    objects = tuple(replace(each, types=("small",)) if each.name == "p" else each for each in problem.classical.objects)
+    classical = replace(problem.classical, domain=domain.classical, objects=objects)
+    problem = replace(problem, domain=domain, classical=classical)
+    text = f"==>\nroot 3\n3 break -> two {children}\n4 deliver p c -> bring\n5 deliver q a -> bring\n<=="
+    plan = read_plan(text, problem)
+    assert validate(problem, plan).valid
+    assert [str(plan.tree.nodes[child].task) for child in plan.tree.nodes[0].children] == [
+        "deliver(p, c)",
+        "deliver(q, a)",
+    ]
+
+
+def lamps(number: int) -> tuple[HtnProblem, str]:
+    """For each lamp two equal tasks, of which the first is done before the lamp goes on, and the other at any time.
+
+    One of them can only be chosen while the lamp is off, and the other one only afterwards: which is which shows
+    nowhere but in the states.
+    """
+    on = Action("on", variables("p"), TRUE, (atom("lies ?p b"),))
+    look = Task("look", variables("p"))
+    light = Task("light", variables("p"))
+    network = network_of("look ?p", "look ?p", "on ?p", ordering=((0, 2),))
+    methods = (
+        Method("dark", atom("look ?p"), variables("p"), Not(atom("lies ?p b"))),
+        Method("bright", atom("look ?p"), variables("p"), atom("lies ?p b")),
+        Method("switch", atom("light ?p"), variables("p"), network=network),
+    )
+    objects = tuple(Object(f"l{each}", ("parcel",)) for each in range(number))
+    actions = {"on": on}
+    classical = replace(DOMAIN.classical, actions=actions)
+    domain = HtnDomain(classical, {"look": look, "light": light}, {each.name: each for each in methods})
+    problem = HtnProblem(
+        domain, Problem("night", classical, objects), network_of(*(f"light l{x}" for x in range(number)))
+    )
+    lines = ["==>", *(f"{x} on l{x}" for x in range(number))]
+    lines.append("root " + " ".join(str(number + 3 * x) for x in range(number)))
+    for x in range(number):
+        light_number = number + 3 * x
+        lines.append(f"{light_number} light l{x} -> switch {light_number + 1} {light_number + 2} {x}")
+        lines += [f"{light_number + 1} look l{x} -> bright", f"{light_number + 2} look l{x} -> dark"]
+    return problem, "\n".join([*lines, "<=="])
+
+
+@pytest.mark.parametrize("number", [1, 2, 12])
+def test_equal_subtasks_that_only_the_states_tell_apart(number):
+    problem, text = lamps(number)
+    assert validate(problem, read_plan(text, problem)).valid
+    assert validate(
+        problem, read_plan(text.replace("dark", "x").replace("bright", "dark").replace("x", "bright"), problem)
+    ).valid
+    both_dark = read_plan(text.replace("bright", "dark"), problem)
+    assert validate(problem, both_dark).valid
+    both_bright = read_plan(text.replace("dark", "bright"), problem)
+    assert not validate(problem, both_bright).valid
 
 
 def test_many_tasks_in_any_order():
