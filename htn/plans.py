@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from htn.arrange import arranged
 from htn.hddl.names import HtnNames
@@ -30,6 +31,8 @@ from planner.records import dataclass, field
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
+_LONGEST: Final = 100
+"""More digits no number of a task has; Python reads some thousands at most."""
 _TOP: Final = "__top"
 """The verifier's name for a task whose subtasks are those of the initial network."""
 
@@ -114,14 +117,35 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     return arranged(problem, Plan(steps, problem, reader.tree()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """A line of a plan, from `start` on, in words; their places are looked up when they are asked for."""
+
+    source: str
+    number: int
+    text: str
+    start: int
+    words: list[str]
+
+    def place(self, word: int) -> Location:
+        """Return where the word with this number is."""
+        return self.located(word, word + 1)[0][1]
+
+    def located(self, first: int, last: int | None = None) -> list[Word]:
+        """Return words, each with its place."""
+        found = islice(_WORD.finditer(self.text, self.start, _end(self.text, self.start)), first, last)
+        return [(each[0], Location(self.source, self.number, each.start() + 1)) for each in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
-    """A task with a number; `children` are numbers, each with its place in the text."""
+    """A task with a number; the numbers of its children are the words of `line` from `first` on."""
 
     task: Atom
     step: int | None = None
     method: str = ""
-    children: tuple[Word, ...] = ()
+    line: _Line | None = None
+    first: int = 0
 
 
 @dataclass(slots=True)
@@ -129,8 +153,10 @@ class _Reader:
     problem: HtnProblem
     source: str
     steps: list[Step] = field(default_factory=list)
-    roots: tuple[Word, ...] | None = None
+    roots: _Line | None = None
     _entries: dict[int, _Entry] = field(default_factory=dict)
+    _known_steps: dict[tuple[str, ...], Step] = field(default_factory=dict)
+    _known_tasks: dict[tuple[str, ...], Atom] = field(default_factory=dict)
     _steps: StepReader = field(init=False)
     _tasks: Lookup = field(init=False)
     _methods: Lookup = field(init=False)
@@ -144,77 +170,91 @@ class _Reader:
 
     def read(self, text: str) -> None:
         """Take in all lines."""
-        for words in self._lines(text):
-            if words[0][0].lower() == _ROOT and self.roots is None:
-                self.roots = tuple(words[1:])
+        for line in self._lines(text):
+            if line.words[0].lower() == _ROOT and self.roots is None:
+                self.roots = line
             elif self.roots is None:
-                self._take_step(words)
+                self._take_step(line)
             else:
-                self._take_task(words)
+                self._take_task(line)
 
     def tree(self) -> Decomposition:
         """Return the decomposition; the place of a node is that of its line among all with a number."""
         places = {number: place for place, number in enumerate(self._entries)}
         entries = list(self._entries.values())
-        roots = self._places(self.roots or (), places)
+        roots = self._places(self.roots, 1, places)
         if len(roots) == 1 and entries[roots[0]].task.predicate == _TOP:
             (top,) = roots
-            children = self._places(entries.pop(top).children, places)
+            entry = entries.pop(top)
+            children = self._places(entry.line, entry.first, places)
             places = {number: place - (place > top) for number, place in places.items() if place != top}
             roots = tuple([place - (place > top) for place in children if place != top])
-        nodes = [Node(each.task, each.step, each.method, (), self._places(each.children, places)) for each in entries]
+        nodes = [
+            Node(each.task, each.step, each.method, (), self._places(each.line, each.first, places)) for each in entries
+        ]
         return Decomposition(tuple(nodes), roots)
 
-    def _places(self, words: tuple[Word, ...], places: Mapping[int, int]) -> tuple[int, ...]:
+    def _places(self, line: _Line | None, first: int, places: Mapping[int, int]) -> tuple[int, ...]:
+        """Return the nodes whose numbers stand on `line`."""
+        if line is None:
+            return ()
         found = []
-        for word, location in words:
-            number = self._number(word, location)
+        for count in range(first, len(line.words)):
+            number = self._number(line, count)
             if number not in places:
-                raise PlanError(f"no line has the number {number}", location, "each task has a line of its own")
+                message = f"no line has the number {number}"
+                raise PlanError(message, line.place(count), "each task has a line of its own")
             found.append(places[number])
         return tuple(found)
 
-    def _lines(self, text: str) -> Iterator[list[Word]]:
-        """Yield the words of each line of the plan that has any."""
+    def _lines(self, text: str) -> Iterator[_Line]:
+        """Yield the lines of the plan that have words."""
         lines = text.splitlines()
-        starts = [count for count, line in enumerate(lines) if _START in line.split()]
+        starts = [count for count, line in enumerate(lines) if _START in line and _START in line.split()]
         if not starts:
             place = Location(self.source, 1, 1)
             raise PlanError(f"found no line {_START}, after which the plan would stand", place, f"write {_START} first")
         for count, line in enumerate(lines[starts[-1] :], start=starts[-1] + 1):
             start = line.index(_START) + len(_START) if count == starts[-1] + 1 else 0
-            words = [(each[0], Location(self.source, count, each.start() + 1)) for each in _words(line, start)]
-            if words and words[0][0] == _END:
+            words = _WORD.findall(line, start, _end(line, start))
+            if words and words[0] == _END:
                 return
             if words:
-                yield words
+                yield _Line(self.source, count, line, start, words)
 
-    def _take_step(self, words: list[Word]) -> None:
-        number = self._new_number(words[0])
-        arrow = next((place for word, place in words if word == _ARROW), None)
-        if arrow is not None:
-            raise PlanError(f"found '{_ARROW}' before the line '{_ROOT}'", arrow, f"'{_ROOT}' comes after the steps")
+    def _take_step(self, line: _Line) -> None:
+        number, words = self._new_number(line), line.words
+        if _ARROW in words:
+            place = line.place(words.index(_ARROW))
+            raise PlanError(f"found '{_ARROW}' before the line '{_ROOT}'", place, f"'{_ROOT}' comes after the steps")
         if len(words) == 1:
-            raise PlanError("found a number alone, expected an action after it", words[0][1], "name the action")
-        step = self._steps.read(words[1:])
+            raise PlanError("found a number alone, expected an action after it", line.place(0), "name the action")
+        key = tuple(words[1:])
+        if key not in self._known_steps:
+            self._known_steps[key] = self._steps.read(line.located(1))
+        step = self._known_steps[key]
         self._entries[number] = _Entry(Atom(step.action, step.arguments), len(self.steps))
         self.steps.append(step)
 
-    def _take_task(self, words: list[Word]) -> None:
-        number = self._new_number(words[0])
-        arrow = next((place for place, (word, _) in enumerate(words) if word == _ARROW), None)
-        if arrow is None or arrow < 2 or arrow + 1 == len(words):
-            found = quote(" ".join(word for word, _ in words[1:]))
+    def _take_task(self, line: _Line) -> None:
+        number, words = self._new_number(line), line.words
+        arrow = words.index(_ARROW) if _ARROW in words else 0
+        if arrow < 2 or arrow + 1 == len(words):
             message = (
-                f"found {found}, expected a task with its arguments, '{_ARROW}', a method, and numbers of subtasks"
+                f"found {quote(' '.join(words[1:]))}, expected a task with its arguments, '{_ARROW}', a method, and"
+                " numbers of subtasks"
             )
-            raise PlanError(message, words[0][1], "such as '7 get t b -> go 3'")
-        task, (method, place) = words[1:arrow], words[arrow + 1]
-        children = tuple(words[arrow + 2 :])
-        if task[0][0] == _TOP:
-            self._entries[number] = _Entry(Atom(_TOP), None, method, children)
-        else:
-            self._entries[number] = _Entry(self._task(task), None, self._methods.find(method, place), children)
+            raise PlanError(message, line.place(0), "such as '7 get t b -> go 3'")
+        key = tuple(words[1:arrow])
+        if words[1] == _TOP:
+            self._entries[number] = _Entry(Atom(_TOP), None, words[arrow + 1], line, arrow + 2)
+            return
+        if key not in self._known_tasks:
+            self._known_tasks[key] = self._task(line.located(1, arrow))
+        method = words[arrow + 1]
+        if not self._methods.has(method):
+            method = self._methods.find(method, line.place(arrow + 1))
+        self._entries[number] = _Entry(self._known_tasks[key], None, method, line, arrow + 2)
 
     def _task(self, words: list[Word]) -> Atom:
         name = self._tasks.find(*words[0])
@@ -224,18 +264,21 @@ class _Reader:
             raise PlanError(message, words[0][1], "write the arguments of the task, and not those of the method")
         return Atom(name, self._steps.objects(words[1:]))
 
-    def _new_number(self, word: Word) -> int:
-        number = self._number(*word)
+    def _new_number(self, line: _Line) -> int:
+        number = self._number(line, 0)
         if number in self._entries:
-            raise PlanError(f"the number {number} is given twice", word[1], "each task has a number of its own")
+            raise PlanError(f"the number {number} is given twice", line.place(0), "each task has a number of its own")
         return number
 
-    def _number(self, word: str, place: Location) -> int:
-        if not _NUMBER.fullmatch(word):
-            raise PlanError(f"found {quote(word)}, expected the number of a task", place, "numbers are whole")
+    def _number(self, line: _Line, count: int) -> int:
+        word = line.words[count]
+        if len(word) > _LONGEST or not (word.isdecimal() or _NUMBER.fullmatch(word)):
+            message = f"found {quote(word)}, expected the number of a task"
+            raise PlanError(message, line.place(count), "numbers are whole")
         return int(word)
 
 
-def _words(line: str, start: int) -> Iterator[re.Match[str]]:
+def _end(line: str, start: int) -> int:
+    """Return where the comment of `line` begins, or else the line ends."""
     end = line.find(";", start)
-    return _WORD.finditer(line, start, len(line) if end < 0 else end)
+    return len(line) if end < 0 else end

@@ -23,6 +23,10 @@ class Lookup:
         for name, word in written.items():
             self._folded.setdefault(word, [name])
 
+    def has(self, word: str) -> bool:
+        """Return whether `word` is a name as it stands."""
+        return word in self._exact
+
     def find(self, word: str, place: Location) -> str:
         """Return the name that `word` means; raise where there is none, or more than one."""
         if word in self._exact:
