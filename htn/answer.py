@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 
 from htn.grounding.ground import GroundHtn
 from htn.model import HtnProblem
-from htn.search.trees import plan_of, tree_of
+from htn.search.trees import Instances, plan_of, tree_of
 from htn.verify import validate
 from planner.answer import Answer
 from planner.budget import Budget
@@ -21,16 +22,31 @@ class HtnAnswer(Answer):
         super().__init__(problem.classical, budget, on_progress)
         self._source = problem
         self._ground: GroundHtn | None = None
+        self._offered: Plan | None = None
+        self._moves: list[int] = []
 
     def hierarchy(self, ground: GroundHtn) -> None:
         """Note that grounding is done."""
         self._ground = ground
         self.grounded(ground.task)
+        if self._offered is not None and self.run.plan is self._moves:
+            self.run.limit = int(self._offered.cost * ground.task.resolution)
+
+    def offer(self, plan: Plan) -> None:
+        """Take a plan that was found without grounding; before it, costs are rounded up to the problem's units."""
+        resolution = self._ground.task.resolution if self._ground else 1
+        cost = ceil(plan.cost * resolution)
+        if cost < self.run.limit:
+            self._offered, self._moves = plan, []
+            self.run.found(self._moves, cost)
 
     def plan_of(self, actions: list[int]) -> Plan:
         """Return the moves that a search has found as a plan with its decomposition."""
+        if self._offered is not None and actions is self._moves:
+            return self._offered
         assert self._ground is not None  # noqa: S101 - it was searched
-        return plan_of(tree_of(self._ground, actions), self._source, self._ground)
+        instances = Instances.of(self._ground)
+        return plan_of(tree_of(instances, actions), self._source, instances)
 
     def check(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""

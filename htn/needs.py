@@ -7,18 +7,24 @@ the same way). Conditions that never change, and (in)equalities, can be asked at
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from htn.model import HtnDomain, Method, Network
 from htn.orders import closure
 from planner.annotations import Final
-from planner.model import Action, Atom, Equals, Formula, Not
+from planner.model import Action, Atom, Equals, Formula, Not, Object, Term
 from planner.model.actions import added, deleted
+from planner.model.domain import TypeHierarchy
 from planner.model.formulas import conjuncts, free_variables, substitute
 
 ROUNDS: Final = 8
 """So many times needs climb from a method to the task above it; each round is sound."""
 
+CONSTANT: Final = "= "
+"""What comes before a constant where a type could stand."""
+
+Kinds = tuple[tuple[str, ...], ...]
+"""For each argument the types of what may stand there, or the constant that does."""
 Signed = tuple[str, bool]
 """A predicate, and whether it becomes true (or false)."""
 
@@ -31,15 +37,17 @@ class Needs:
     anything that the method does.
     """
 
-    def __init__(self, domain: HtnDomain, *, alone: bool) -> None:
+    def __init__(self, domain: HtnDomain, objects: Iterable[Object], *, alone: bool) -> None:
         self._domain = domain
         self._alone = alone
+        self._by_type = TypeHierarchy(domain.classical.types).objects_by_type(objects)
+        self._apart: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = {}
         actions = domain.classical.actions
-        self._changes = {name: set(changes(action)) for name, action in actions.items()}
+        self._changes = {name: set(_typed_changes(action)) for name, action in actions.items()}
         self._changes |= {name: set() for name in domain.tasks}
         self._climb_changes()
         self._static = set(domain.classical.predicates) - {
-            predicate for action in actions for predicate, _ in self._changes[action]
+            predicate for action in actions for predicate, _, _ in self._changes[action]
         }
         self._static -= domain.classical.derived
         self._needs: dict[str, list[Formula]] = {
@@ -89,27 +97,46 @@ class Needs:
             name = subtask.task.predicate
             parameters = (self._domain.tasks.get(name) or self._domain.classical.actions[name]).parameters
             names = {theirs.name: mine for theirs, mine in zip(parameters, subtask.task.args, strict=True)}
+            types = {each.name: each.types for each in parameters}
             others = {task for other, task in enumerate(tasks) if other != place and not after[place] >> other & 1}
             for need in self._needs[name]:
-                if self._stays(need, others):
+                if self._stays(need, types, others):
                     yield substitute(need, names)
 
-    def _stays(self, need: Formula, others: Collection[str]) -> bool:
-        """Return whether nothing among the tasks `others` can make `need` true."""
+    def _stays(self, need: Formula, types: Mapping[Term, tuple[str, ...]], others: Collection[str]) -> bool:
+        """Return whether nothing among the tasks `others` can make `need`, about things of `types`, true."""
         match need:
-            case Atom(predicate):
-                change = (predicate, True)
-            case Not(Atom(predicate)):
-                change = (predicate, False)
+            case Atom():
+                atom, sign = need, True
+            case Not(Atom() as atom):
+                sign = False
             case _:
                 return True
-        if predicate in self._static:
+        if atom.predicate in self._static:
             return True
-        if predicate in self._domain.classical.derived:
+        if atom.predicate in self._domain.classical.derived:
             return False
         if not self._alone:
             return not others
-        return not any(change in self._changes[other] for other in others)
+        kinds = _kinds(atom, types)
+        return not any(
+            (predicate, becomes) == (atom.predicate, sign) and not self._are_apart(kinds, theirs)
+            for other in others
+            for predicate, becomes, theirs in self._changes[other]
+        )
+
+    def _are_apart(self, one: Kinds, other: Kinds) -> bool:
+        """Return whether no fact is about objects of both kinds."""
+        return any(self._is_apart(mine, theirs) for mine, theirs in zip(one, other, strict=True))
+
+    def _is_apart(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        if (one, other) not in self._apart:
+            mine, theirs = (
+                {name for each in kinds for name in self._by_type.get(each, (each.removeprefix(CONSTANT),))}
+                for kinds in (one, other)
+            )
+            self._apart[one, other] = mine.isdisjoint(theirs)
+        return self._apart[one, other]
 
 
 def _is_simple(part: Formula) -> bool:
@@ -121,3 +148,15 @@ def changes(action: Action) -> Iterator[Signed]:
     for effect in action.effects:
         yield from ((atom.predicate, True) for atom in added(effect.provides))
         yield from ((atom.predicate, False) for atom in deleted(effect.provides))
+
+
+def _typed_changes(action: Action) -> Iterator[tuple[str, bool, Kinds]]:
+    """Yield the same with what the facts may be about."""
+    for effect in action.effects:
+        types = {each.name: each.types for each in (*action.parameters, *effect.variables)}
+        yield from ((atom.predicate, True, _kinds(atom, types)) for atom in added(effect.provides))
+        yield from ((atom.predicate, False, _kinds(atom, types)) for atom in deleted(effect.provides))
+
+
+def _kinds(atom: Atom, types: Mapping[Term, tuple[str, ...]]) -> Kinds:
+    return tuple([types.get(each, (CONSTANT + each,)) for each in atom.args])

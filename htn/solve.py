@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import ground
+from htn.lifted.turns import Enough, Meanwhile, depth_first
 from htn.model import HtnProblem
 from htn.strategy import automatic
 from planner.annotations import Final
@@ -65,10 +66,15 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:
-    found = ground(problem, answer.budget)
-    answer.hierarchy(found)
-    if found.unreachable_goal is not None:
-        return answer.unreachable()
-    if found.root is None:
-        return answer.ended(Ending.EXHAUSTED)
-    return answer.of(automatic(found, mode, answer), mode)
+    steps = None if mode == "optimal" else depth_first(problem, answer)
+    meanwhile = Meanwhile(answer.budget, steps, enough=mode == "first")
+    try:
+        found = ground(problem, meanwhile)
+        answer.hierarchy(found)
+        if found.unreachable_goal is not None:
+            return answer.unreachable()
+        if found.root is None:
+            return answer.ended(Ending.EXHAUSTED)
+        return answer.of(automatic(found, mode, answer, meanwhile), mode)
+    except Enough:
+        return answer.ended(Ending.FIRST_PLAN)

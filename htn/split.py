@@ -30,9 +30,8 @@ def split(domain: HtnDomain, is_static: Callable[[str], bool]) -> HtnDomain:
             apart = _apart(whole, place, is_static)
             if apart:
                 whole, part = _split_at(whole, place, apart)
-                tasks[part.name] = Task(
-                    part.name, tuple([each for each in part.parameters if each.name in part.task.args])
-                )
+                typed = {each.name: each for each in part.parameters}
+                tasks[part.name] = Task(part.name, tuple([typed[each] for each in part.task.args]))
                 methods[part.name] = part
         methods[whole.name] = whole
     return HtnDomain(domain.classical, tasks, methods)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import cast
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import GroundHtn
+from htn.lifted.turns import Meanwhile
 from htn.search.arrays import Board
 from htn.search.partial import Partial
 from htn.search.progression import Progression
@@ -19,7 +19,7 @@ from planner.annotations import Final
 from planner.compiled import library
 from planner.kernels.decompose import BLIND, DEFERRED
 from planner.search.run import Ending, Run, Steps
-from planner.turns import Contender, take_turns
+from planner.turns import Contender, take_turns, until_plan
 
 FIRST_WEIGHT: Final = 2
 """What the estimate counts against the cost so far, in a search for a first plan."""
@@ -31,14 +31,14 @@ LARGE: Final = 100_000
 """Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
 
-def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
-    """Find a plan soon, then better ones, until none is left."""
+def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwhile) -> Steps:
+    """Find a plan soon, then better ones, until none is left; until there is one, what `meanwhile` runs goes on."""
     run = answer.run
-    board = Board(ground, library.loaded() or library.ENTRIES, answer.budget.check)
+    board = Board(ground, library.loaded() or library.ENTRIES, meanwhile.check)
     if ground.root is not None:
         run.proved(board.hierarchy.least[ground.root])
     if mode != "optimal":
-        ending = yield from _until_plan(take_turns(_first(board, run), run), run)
+        ending = yield from until_plan(take_turns(_first(board, run, meanwhile.steps), run), run)
         if ending is Ending.EXHAUSTED:
             return ending
         yield  # the first plan may be all that is wanted
@@ -51,7 +51,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer) -> Steps:
     return (yield from take_turns(contenders, run))
 
 
-def _first(board: Board, run: Run) -> list[Contender]:
+def _first(board: Board, run: Run, lifted: Steps | None) -> list[Contender]:
     """Return searches for a first plan."""
     large = len(board.costs) + len(board.ground.methods) >= LARGE
     contenders = [
@@ -62,6 +62,8 @@ def _first(board: Board, run: Run) -> list[Contender]:
         Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
         Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), run), 1),
     ]
+    if lifted is not None:
+        contenders.append(Contender(lifted, 3, spent=LATER))
     if not board.ground.is_ordered:
         contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))
     return contenders
@@ -72,17 +74,6 @@ def _begun(search: Callable[[], Progression | Partial], run: Run) -> Steps:
     found = search()
     run.by = (type(found).__name__.lower(), "composition")
     return (yield from found.steps(run, first=True))
-
-
-def _until_plan(steps: Steps, run: Run) -> Steps:
-    """Go through `steps` until there is a plan."""
-    while run.plan is None:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return cast("Ending", stop.value)
-        yield
-    return Ending.FIRST_PLAN
 
 
 def _falling(

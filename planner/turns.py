@@ -53,6 +53,17 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
     return Ending.INCOMPLETE
 
 
+def until_plan(steps: Steps, run: Run) -> Steps:
+    """Go through `steps` until there is a plan."""
+    while run.plan is None:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return _ending(stop)
+        yield
+    return Ending.FIRST_PLAN
+
+
 def _ending(stop: StopIteration) -> Ending:
     assert isinstance(stop.value, Ending)  # noqa: S101 - what every search returns
     return stop.value

@@ -38,7 +38,7 @@ class Reach:
     def __init__(self, problem: HtnProblem, budget: Budget, *, pulled: bool = False) -> None:
         classical = to_adl(problem.classical)
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
-        needs = Needs(self.domain, alone=problem.is_ordered) if pulled else None
+        needs = Needs(self.domain, problem.classical.all_objects, alone=problem.is_ordered) if pulled else None
         self.normal = normalise(_program(self.domain, classical, needs))
         self.relaxed = Relaxed(self.normal, budget)
         self.schemas: dict[str, list[Schema]] = {}

@@ -39,7 +39,7 @@ def plain(problem: HtnProblem) -> HtnProblem:
 def program(problem: HtnProblem) -> Problem:
     """Return the classical problem whose reachable actions are the actions and methods of the plain `problem`."""
     domain, classical = problem.domain, problem.classical
-    needs = Needs(domain, alone=problem.is_ordered)
+    needs = Needs(domain, classical.all_objects, alone=problem.is_ordered)
     actions = [_action(action) for action in classical.domain.actions.values()]
     actions += [_method(method, needs) for method in domain.methods.values()]
     predicates = [*map(_demand, domain.tasks.values()), *map(_demand, classical.domain.actions.values())]

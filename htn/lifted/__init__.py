@@ -1,0 +1,5 @@
+"""Depth-first search for decompositions without grounding."""
+
+from htn.lifted.search import DepthFirst
+
+__all__ = ["DepthFirst"]

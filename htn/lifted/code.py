@@ -1,0 +1,206 @@
+"""Python source for what a search asks most: conditions as loops over indexes, effects as changes that can be undone.
+
+Conditions are put into an order once, when the source is written: tests as soon as all that they name is bound, and
+among what binds, what has the fewest matches in the initial state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from htn.lifted.tables import Places, Tables
+from planner.annotations import Any, Final
+from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
+from planner.model.atoms import is_variable
+from planner.model.formulas import conjuncts, free_variables
+
+MOST_LOOPS: Final = 18
+"""Python allows 20 blocks inside each other."""
+INDENT: Final = " "
+
+Local = dict[Term, str]
+"""What the variables are called in the source."""
+Wanted = dict[Term, list[tuple[str, ...]]]
+"""For each variable the types that its object must have; where nothing else tells, the first has the objects."""
+
+
+class Unfit(Exception):  # noqa: N818 - no error: others search
+    """The problem has what this search does not cover."""
+
+
+class Source:
+    """Lines of Python, and the tables and sets that they name."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.lines: list[str] = []
+        self._names: dict[str, Any] = {"NONE": (), "S": [0]}
+        self._predicates: dict[str, int] = {}
+        self._types: dict[tuple[str, ...], str] = {}
+        self._locals = 0
+
+    def write(self, depth: int, line: str) -> None:
+        """Add `line`, `depth` blocks deep."""
+        self.lines.append(INDENT * depth + line)
+
+    def run(self) -> dict[str, Any]:
+        """Return what the source defines: its functions by their names, and `S`, the hash of the state."""
+        exec(compile("\n".join(self.lines), "<lifted>", "exec"), self._names)  # noqa: S102 - all names are our own
+        return self._names
+
+    def local(self) -> str:
+        """Return a new name for a variable."""
+        self._locals += 1
+        return f"x{self._locals}"
+
+    def number(self, predicate: str) -> int:
+        """Return the number of `predicate` in names."""
+        return self._predicates.setdefault(predicate, len(self._predicates))
+
+    def facts(self, predicate: str) -> str:
+        """Return the name of the rows of `predicate`."""
+        name = f"F{self.number(predicate)}"
+        self._names[name] = self.tables.facts.setdefault(predicate, {})
+        return name
+
+    def index(self, predicate: str, places: Places) -> str:
+        """Return the name of an index."""
+        name = f"I{self.number(predicate)}_{'_'.join(map(str, places))}"
+        self._names[name] = self.tables.index(predicate, places)
+        return name
+
+    def objects(self, types: tuple[str, ...]) -> str:
+        """Return the name of the objects of `types`."""
+        if types not in self._types:
+            self._types[types] = name = f"T{len(self._types)}"
+            self._names[name] = self.tables.of_types(types)
+        return self._types[types]
+
+    def test(self, part: Formula, local: Local) -> str:
+        """Return an expression, in parentheses, that is true where `part`, whose variables are all bound, holds."""
+        match part:
+            case Atom(predicate, args):
+                found = f"{row(args, local)} in {self.facts(predicate)}"
+            case Equals(left, right):
+                found = f"{term(left, local)} == {term(right, local)}"
+            case Not(inner):
+                found = f"not {self.test(inner, local)}"
+            case And(parts):
+                found = " and ".join([self.test(each, local) for each in parts]) or "True"
+            case Or(parts):
+                found = " or ".join([self.test(each, local) for each in parts]) or "False"
+            case Imply(premise, conclusion):
+                found = f"not {self.test(premise, local)} or {self.test(conclusion, local)}"
+            case Forall(variables, inner):
+                found = f"all({self._each(variables, inner, local)})"
+            case Exists(variables, inner):
+                found = f"any({self._each(variables, inner, local)})"
+        return f"({found})"
+
+    def _each(self, variables: Sequence[Variable], inner: Formula, local: Local) -> str:
+        local = local | {each.name: self.local() for each in variables}
+        loops = " ".join([f"for {local[each.name]} in {self.objects(each.types)}" for each in variables])
+        return f"{self.test(inner, local)} {loops}"
+
+    def loops(self, depth: int, condition: Formula, variables: Wanted, local: Local) -> int:
+        """Write loops over all that makes `condition` true, and bind `variables`, which have to be of certain types.
+
+        Return how deep what is done for each of them has to stand; `local` has all their names then.
+        """
+        pending = [*conjuncts(condition)]
+        deepest = depth + MOST_LOOPS
+        depth = self._tests(depth, pending, variables, local)
+        while len(local.keys() & variables.keys()) < len(variables):
+            if depth >= deepest:
+                raise Unfit("too many loops")
+            binder = min(
+                [part for part in pending if isinstance(part, Atom)],
+                key=lambda part: self._matches(part, local),
+                default=None,
+            )
+            free = next((each for each in variables if each not in local), "")
+            if binder is None or not any(each in variables and each not in local for each in binder.args):
+                name = self.local()
+                self.write(depth, f"for {name} in {self.objects(variables[free][0])}:")
+                tests = [f"{name} in {self.objects(types)}" for types in variables[free][1:]]
+                local[free] = name
+            else:
+                pending.remove(binder)
+                tests = self._bind(depth, binder, variables, local)
+            depth = self._tests(depth + 1, pending, variables, local, tests)
+        return depth
+
+    def _matches(self, atom: Atom, local: Local) -> tuple[bool, float]:
+        bound = [place for place, each in enumerate(atom.args) if each in local or not is_variable(each)]
+        return len(bound) == len(atom.args), self.tables.matches(atom.predicate, bound)
+
+    def _bind(self, depth: int, atom: Atom, variables: Wanted, local: Local) -> list[str]:
+        """Write a loop that binds what `atom` names; return what is to be tested then."""
+        bound = tuple([place for place, each in enumerate(atom.args) if each in local or not is_variable(each)])
+        tests, targets = [], []
+        for place, each in enumerate(atom.args):
+            if place in bound:
+                continue
+            name = self.local()
+            targets.append(name)
+            if each in local:
+                tests.append(f"{name} == {local[each]}")
+                continue
+            local[each] = name
+            tests += [
+                f"{name} in {self.objects(types)}" for types in variables[each] if self._narrows(atom, place, types)
+            ]
+        if bound:
+            key = ", ".join([term(atom.args[place], local) for place in bound])
+            key = key if len(bound) == 1 else f"({key})"
+            rows = f"{self.index(atom.predicate, bound)}.get({key}, NONE)"
+            target = ", ".join(targets)
+        else:
+            rows = self.facts(atom.predicate)
+            target = ", ".join(targets) + ("," if len(targets) == 1 else "")
+        if atom.predicate in self.tables.changing:
+            rows = f"[*{rows}]"  # what comes next changes them, and puts them back
+        self.write(depth, f"for {target} in {rows}:")
+        return tests
+
+    def _narrows(self, atom: Atom, place: int, types: tuple[str, ...]) -> bool:
+        """Return whether not all that stands at `place` in facts is of `types`."""
+        wanted = self.tables.of_types(types)
+        if atom.predicate in self.tables.changing:
+            return len(wanted) < len(self.tables.of_types(("object",)))
+        return any(each[place] not in wanted for each in self.tables.facts[atom.predicate])
+
+    def _tests(
+        self,
+        depth: int,
+        pending: list[Formula],
+        variables: Wanted,
+        local: Local,
+        more: Sequence[str] = (),
+    ) -> int:
+        """Write the tests of all `pending` parts that can be decided; return how deep to go on."""
+        ready = [part for part in pending if not (free_variables(part) & variables.keys()) - local.keys()]
+        for part in ready:
+            pending.remove(part)
+        tests = [*more, *[self.test(part, local) for part in ready]]
+        if not tests:
+            return depth
+        self.write(depth, f"if {' and '.join(tests)}:")
+        return depth + 1
+
+
+def term(name: Term, local: Mapping[Term, str]) -> str:
+    """Return the expression for a term."""
+    return local[name] if is_variable(name) else repr(name)
+
+
+def row(args: Sequence[Term], local: Mapping[Term, str]) -> str:
+    """Return the expression for a tuple of terms."""
+    parts = [term(each, local) for each in args]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def unpacked(args: Sequence[str]) -> Iterator[str]:
+    """Yield the statement that unpacks `a`, if it has anything in it."""
+    if args:
+        yield f"{', '.join(args)}{',' if len(args) == 1 else ''} = a"

@@ -1,0 +1,130 @@
+"""A problem as Python functions: what its actions do, and which ways there are to do its tasks.
+
+HyperTensioN (Magnaguagno, Meneguzzi and de Silva, 2020) compiles hierarchical problems to the language it is written
+in, and pulls preconditions up, in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from htn.lifted.code import Source, Unfit
+from htn.lifted.effects import write_action, write_changes
+from htn.lifted.tables import Row, Tables
+from htn.lifted.ways import Signatures, write_ways
+from htn.model import HtnDomain, HtnProblem, Method
+from htn.needs import Needs, changes
+from htn.orders import linear
+from htn.rooted import rooted
+from htn.split import split
+from planner.normalise import to_adl
+from planner.records import dataclass, replace
+
+Cell = tuple[int, Any, Any, int]
+"""A list of tasks: the number of the first, its arguments, the cell of what comes then, and a hash of all that."""
+Way = tuple[Cell, int, Row]
+"""One way to do a task: the cell of what is left then, the number of the method, the objects of its parameters."""
+
+STOP = 0
+"""The number of what comes last in every list."""
+DONE = 1
+"""The number of what comes after a task that may be nested in itself."""
+FIRST = 2
+"""The number of the first task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Tasks are numbered: the `actions` first, from `FIRST`, then the compound ones; `methods` are numbered, too.
+
+    `act[number](arguments, note)` changes the state, or returns False; `note` is given a function and an argument that
+    undo each change. `ways[number - len(actions)](arguments, rest)` yields the ways to do a compound task, and `rest`
+    after it. `recursive` are the tasks that may lead to themselves. `inverse` has for each function that changes the
+    state the one that undoes it. `state` has a hash of the state.
+    """
+
+    number: Mapping[str, int]
+    methods: tuple[Method, ...]
+    act: list[Callable[[Row, Callable[[tuple[Callable[[Any], None], Any]], None]], bool]]
+    ways: list[Callable[[Row, Cell], Iterator[Way]]]
+    recursive: frozenset[int]
+    inverse: Mapping[Callable[[Any], None], Callable[[Any], None]]
+    state: list[int]
+    is_goal: Callable[[], bool]
+
+
+def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
+    """Return `problem` as functions; raises `Unfit` where a construct is not covered.
+
+    Subtasks without an order are done as they are written. Methods are tried in the order in which they are declared,
+    or `backwards`.
+    """
+    classical = to_adl(problem.classical)
+    if classical.domain.axioms:
+        raise Unfit("derived predicates")
+    domain = replace(rooted(problem), classical=classical.domain)
+    changing = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
+    domain = split(domain, lambda predicate: predicate not in changing)
+    source = Source(Tables(classical, changing))
+    numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
+    _write(source, domain, numbers, backwards=backwards)
+    source.write(0, "def is_goal():")
+    source.write(1, f"return {source.test(classical.goal.hard, {})}")
+    names = source.run()
+    return Machine(
+        numbers,
+        tuple(domain.methods.values()),
+        [names[f"act{numbers[name]}"] for name in classical.domain.actions],
+        [names[f"ways{numbers[name]}"] for name in domain.tasks],
+        frozenset(numbers[name] for name in _recursive(domain)),
+        {
+            names[f"{one}{source.number(predicate)}"]: names[f"{other}{source.number(predicate)}"]
+            for one, other in (("put", "cut"), ("cut", "put"))
+            for predicate in changing
+        },
+        names["S"],
+        names["is_goal"],
+    )
+
+
+def _write(source: Source, domain: HtnDomain, numbers: Mapping[str, int], *, backwards: bool) -> None:
+    """Write the functions of all tasks, actions and predicates."""
+    actions = domain.classical.actions
+    in_line = replace(domain, methods={name: _in_line(method) for name, method in domain.methods.items()})
+    needs = Needs(in_line, source.tables.objects, alone=True)
+    places = {name: place for place, name in enumerate(domain.methods)}
+    signatures = Signatures({**actions, **domain.tasks}, numbers, places)
+    for name, task in domain.tasks.items():
+        methods = in_line.methods_for(name)
+        write_ways(source, task, methods[::-1] if backwards else methods, needs, signatures)
+    for name, action in actions.items():
+        write_action(source, numbers[name], action)
+    for predicate in sorted(source.tables.changing):
+        write_changes(source, domain.classical.predicates[predicate])
+
+
+def _recursive(domain: HtnDomain) -> Iterator[str]:
+    """Yield the tasks that lead to themselves."""
+    leads: dict[str, set[str]] = {name: set() for name in domain.tasks}
+    for method in domain.methods.values():
+        leads[method.task.predicate] |= {each.task.predicate for each in method.network.subtasks}
+    for name, following in leads.items():
+        seen, stack = set[str](), [*following]
+        while stack:
+            each = stack.pop()
+            if each not in seen:
+                seen.add(each)
+                stack += leads.get(each, ())
+        if name in seen:
+            yield name
+
+
+def _in_line(method: Method) -> Method:
+    """Return `method` with its subtasks in one line, in an order that agrees with theirs."""
+    network = method.network
+    line = linear(len(network.subtasks), network.ordering)
+    ordering = tuple([(place, place + 1) for place in range(len(line) - 1)])
+    return replace(
+        method, network=replace(network, subtasks=tuple([network.subtasks[each] for each in line]), ordering=ordering)
+    )

@@ -1,0 +1,192 @@
+"""Depth-first search for a decomposition: the first method that can be applied, until one cannot go on.
+
+Lists of tasks that were met before in the same state are not tried again. A task that can be nested in itself is not
+done by way of itself in the same state, and what became of it in a state is done again, not searched for again, as
+Tamaki and Sato (1986) table goals of logic programs. All this is known by hashes of 64 bits, and so it is no proof when
+nothing is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from htn.lifted.machine import DONE, FIRST, STOP, Cell, Machine, Way
+from htn.rooted import ROOT
+from planner.annotations import Final
+from planner.search.run import Ending, Steps
+
+ROUNDS: Final = 200
+"""So many tasks are looked at between two breaks."""
+
+
+Change = tuple[Callable[[Any], None], Any]
+"""A function and its argument."""
+Outcome = tuple[Cell | None, list[Change], list[Way]]
+"""One way in which a task was done: the cell of what is left then, the changes of the state, and the methods."""
+LONGEST: Final = 50
+"""Changes, and methods, of an outcome that is remembered."""
+MOST: Final = 100
+"""Outcomes of a task that are remembered."""
+
+
+class Choice:
+    """A task for which a way was chosen, and others are left.
+
+    `begun` has the lengths of the trail and of the plan when it began. A task that can be nested in itself has a `key`;
+    then `place` is that of the first choice on whose task it depends what becomes of this one (its own, if on no
+    other). `ends` are states in which it was done, `outcomes` what was done then (None if that is too much to
+    remember), and `scoped` are keys of others that depend on this one.
+    """
+
+    __slots__ = ("begun", "ends", "key", "outcomes", "place", "scoped", "ways")
+
+    def __init__(self, ways: Iterator[Way | Outcome], begun: tuple[int, int], key: int, place: int) -> None:
+        self.ways, self.begun, self.key, self.place = ways, begun, key, place
+        self.ends: set[int] = set()
+        self.outcomes: list[Outcome] | None = []
+        self.scoped: list[int] = []
+
+
+class DepthFirst:
+    """One search; `ways` are the methods of its plan, in the order in which their tasks begin."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._compound = FIRST + len(machine.act)
+        self.ways: list[Way] = []
+        self._choices: list[Choice] = []
+        self._trail: list[Change] = []
+        self._seen: set[int] = set()
+        self._known: dict[int, list[Outcome]] = {}
+        """What may become of tasks in states."""
+        self._active: dict[int, tuple[Choice, int]] = {}
+        """The choices for tasks that are not done yet, and their places."""
+        self.expanded = 0
+
+    def steps(self) -> Steps:
+        """Search for a plan: `FIRST_PLAN` when there is one."""
+        machine, note = self._machine, self._trail.append
+        end: Cell = (STOP, (), None, 0)
+        cell: Cell | None = (machine.number[ROOT], (), end, 1)
+        while True:
+            for _ in range(ROUNDS):
+                if cell is None:
+                    return Ending.INCOMPLETE
+                number, args, rest, _ = cell
+                if number >= self._compound:
+                    self._choose(cell)
+                elif number == DONE:
+                    if self._finish(args):
+                        cell = rest
+                        continue
+                elif number == STOP:
+                    if machine.is_goal():
+                        return Ending.FIRST_PLAN
+                elif machine.act[number - FIRST](args, note):
+                    cell = rest
+                    continue
+                cell = self._next()
+            self.expanded += ROUNDS
+            yield
+
+    def _choose(self, cell: Cell) -> None:
+        """Begin with the ways to do the first task of `cell`, unless it is known that none is of use."""
+        number, args, rest, value = cell
+        state = self._machine.state[0]
+        here = hash((state, value))
+        if here in self._seen:
+            return
+        key, place = 0, len(self._choices)
+        begun = len(self._trail), len(self.ways)
+        if number in self._machine.recursive:
+            key = hash((number, args, state))
+            known = self._known.get(key)
+            if known is not None:
+                self._seen.add(here)
+                if known:
+                    self._choices.append(Choice(iter([(rest, *each[1:]) for each in known]), begun, 0, place))
+                return
+            above = self._active.get(key)
+            if above is not None:
+                last = self._choices[-1]
+                last.place = min(last.place, above[1])
+                return
+            rest = (DONE, key, rest, rest[3])
+        self._seen.add(here)
+        choice = Choice(self._machine.ways[number - self._compound](args, rest), begun, key, place)
+        self._choices.append(choice)
+        if key:
+            self._active[key] = choice, place
+
+    def _finish(self, key: int) -> bool:
+        """Note that the task of `key` is done; return whether this is news: whether it did not end so before."""
+        entry = self._active[key]
+        end = self._machine.state[0]
+        if end in entry[0].ends:
+            return False
+        entry[0].ends.add(end)
+        del self._active[key]
+        self._trail.append((self._begin_again, (key, entry, len(self.ways))))
+        return True
+
+    def _begin_again(self, what: tuple[int, tuple[Choice, int], int]) -> None:
+        """Let a task be not done any more, and remember what was done for it."""
+        key, entry, end = what
+        self._active[key] = entry
+        choice = entry[0]
+        changes, done = choice.begun
+        if choice.outcomes is None:
+            return
+        if len(self._trail) - changes > LONGEST or len(choice.outcomes) >= MOST or end - done > LONGEST:
+            choice.outcomes = None
+            return
+        again = [
+            (self._machine.inverse[undo], what) for undo, what in self._trail[changes:] if undo in self._machine.inverse
+        ]
+        choice.outcomes.append((None, again, self.ways[done:end]))
+
+    def _next(self) -> Cell | None:
+        """Go back to the last task that can be done in another way; return what is to be done then."""
+        trail, choices = self._trail, self._choices
+        while choices:
+            choice = choices[-1]
+            changes, done = choice.begun
+            while len(trail) > changes:
+                undo, what = trail.pop()
+                undo(what)
+            del self.ways[done:]
+            way = next(choice.ways, None)
+            if way is None:
+                choices.pop()
+                self._give_up(choice)
+                continue
+            if isinstance(way[1], int):
+                self.ways.append(way)
+            else:
+                self._repeat(way)
+            return way[0]
+        return None
+
+    def _repeat(self, outcome: Outcome) -> None:
+        """Do what was done for a task before."""
+        _, again, ways = outcome
+        inverse, note = self._machine.inverse, self._trail.append
+        for do, what in again:
+            do(what)
+            note((inverse[do], what))
+        self.ways += ways
+
+    def _give_up(self, choice: Choice) -> None:
+        """Remember what became of a task: for good, or for as long as the task is being done that it depends on."""
+        choices, key = self._choices, choice.key
+        for each in choice.scoped:
+            self._known.pop(each, None)
+        if key:
+            del self._active[key]
+            if choice.outcomes is not None:
+                self._known[key] = choice.outcomes
+                if choice.place < len(choices):
+                    choices[choice.place].scoped.append(key)
+        if choices:
+            choices[-1].place = min(choices[-1].place, choice.place)
