@@ -17,6 +17,7 @@ from planner.records import dataclass, field
 
 if TYPE_CHECKING:
     from htn.explain import TaskExplanation, WhyNot
+    from htn.unified import HtnOutgoing
     from planner.annotations import Any
     from planner.budget import Budget
     from planner.check import Finding
@@ -175,6 +176,12 @@ class HtnProblem:
         from htn.explain import explain_plan  # noqa: PLC0415 - as above
 
         return explain_plan(self, plan, budget)
+
+    def to_unified_planning(self, environment: Any = None, budget: Budget | None = None) -> HtnOutgoing:
+        """Return the problem as one of unified-planning; see `htn.unified.outgoing`."""
+        from htn.unified import to_unified_planning  # noqa: PLC0415 - slow to load
+
+        return to_unified_planning(self, environment, budget)
 
     def why_not(self, budget: Budget) -> WhyNot:
         """Return why there is no plan, as far as that shows within `budget`."""

@@ -68,6 +68,9 @@ class OtherProblem(Named, Protocol):
     def explain_plan(self, plan: Any, budget: Budget | None = None) -> Reasons:
         """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
 
+    def to_unified_planning(self, environment: Any = None, budget: Budget | None = None) -> Any:
+        """Return the problem as one of unified-planning: what `planner.engines.others` calls `OtherOutgoing`."""
+
     def why_not(self, budget: Budget) -> Reasons:
         """Return why there is no plan, as far as that shows within `budget`."""
 

@@ -14,13 +14,13 @@ from unified_planning.exceptions import UPProblemDefinitionError
 from unified_planning.model import ProblemKind
 from unified_planning.plans import PlanKind
 
-from planner.engines.incoming import Incoming, from_unified_planning
+from planner.engines.incoming import AnyIncoming, from_unified_planning
 from planner.engines.kinds import SUPPORTED
+from planner.engines.others import features
 from planner.engines.outcomes import generated, intermediate, unsupported, unvalidated, validated
 from planner.errors import InputError, UnsupportedError
 from planner.plan import Progress, Result
 from planner.solve import solve
-from planner.validate import validate
 
 if TYPE_CHECKING:
     from unified_planning.engines import OptimalityGuarantee, ValidationResult
@@ -37,7 +37,8 @@ CREDITS: Final = Credits(
     "",
     "Apache-2.0",
     "Plans that are proved before they run.",
-    "A classical planner that says what it has proved: optimal, solved with a stated gap, unsolvable, or unknown.",
+    "A classical and hierarchical planner that says what it has proved: optimal, solved with a stated gap, unsolvable, "
+    "or unknown.",
 )
 
 
@@ -77,7 +78,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
     @staticmethod
     def supported_kind() -> ProblemKind:
         """Return the features of problems that are taken."""
-        return ProblemKind(SUPPORTED, version=2)
+        return ProblemKind(SUPPORTED | features(), version=2)
 
     @staticmethod
     def supports(problem_kind: ProblemKind) -> bool:
@@ -96,8 +97,8 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
 
     @staticmethod
     def supports_plan(plan_kind: PlanKind) -> bool:
-        """Return whether plans of `plan_kind` can be checked: sequences."""
-        return bool(plan_kind is PlanKind.SEQUENTIAL_PLAN)
+        """Return whether plans of `plan_kind` can be checked: sequences, and those that come of tasks."""
+        return plan_kind in {PlanKind.SEQUENTIAL_PLAN, PlanKind.HIERARCHICAL_PLAN}
 
     def _solve(
         self,
@@ -119,7 +120,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
             output_stream.write(f"{result.describe()}\n")
         return generated(result, incoming, self.name)
 
-    def _planned(self, incoming: Incoming, timeout: float | None) -> Result:
+    def _planned(self, incoming: AnyIncoming, timeout: float | None) -> Result:
         mode = self._mode or self._default_mode(incoming)
         if timeout is not None or mode != "anytime":
             return solve(incoming.problem, mode=mode, time_limit=timeout, **self._options)
@@ -133,7 +134,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
                 **self._options,
             )
 
-    def _default_mode(self, incoming: Incoming) -> str:
+    def _default_mode(self, incoming: AnyIncoming) -> str:
         if self.optimality_metric_required:
             return "optimal"
         return "anytime" if incoming.source.quality_metrics else "first"
@@ -151,7 +152,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
                 output_stream.write(f"{found}\n")
             yield found
 
-    def _improving(self, incoming: Incoming, timeout: float | None) -> Iterator[PlanGenerationResult]:
+    def _improving(self, incoming: AnyIncoming, timeout: float | None) -> Iterator[PlanGenerationResult]:
         """Yield each better plan as it is found by a thread, then the result; the thread ends with the iteration."""
         reports: SimpleQueue[Progress | Result | Exception] = SimpleQueue()
         cancel = threading.Event()
@@ -180,7 +181,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
             thread.join()
 
     def _reported(
-        self, reports: SimpleQueue[Progress | Result | Exception], incoming: Incoming
+        self, reports: SimpleQueue[Progress | Result | Exception], incoming: AnyIncoming
     ) -> Iterator[PlanGenerationResult]:
         best = None
         while True:
@@ -202,7 +203,7 @@ class ForethoughtEngine(Engine, OneshotPlannerMixin, AnytimePlannerMixin, PlanVa
     def _validate(self, problem: Problem, plan: Plan) -> ValidationResult:
         try:
             incoming = from_unified_planning(problem)
-            verdict = validate(incoming.problem, incoming.steps(plan))
+            verdict = incoming.verdict(plan)
         except UnsupportedError as error:
             return unvalidated(error, self.name)
         return validated(verdict, plan, incoming, self.name)

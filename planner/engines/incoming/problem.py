@@ -15,10 +15,12 @@ from planner.engines.incoming.formulas import FormulaReader
 from planner.engines.incoming.initial import InitialValues
 from planner.engines.incoming.vocabulary import Vocabulary
 from planner.engines.kinds import SUPPORTED, in_words
+from planner.engines.others import OtherIncoming, converter
 from planner.errors import UnsupportedError
 from planner.model import Action, Atom, DomainModel, Formula, Goal, Object, Predicate, Problem, Variable
 from planner.model.formulas import conjunction, conjuncts
-from planner.plan import Step
+from planner.plan import Plan, Step
+from planner.validate import Verdict, validate
 
 if TYPE_CHECKING:
     import unified_planning.model as up
@@ -33,49 +35,73 @@ class Incoming:
     source: up.Problem
     vocabulary: Vocabulary
 
-    def plan(self, steps: Iterable[Step]) -> SequentialPlan:
-        """Return a plan of ours as a plan for `source`."""
-        return SequentialPlan([self._instance(step) for step in steps], self.source.environment)
+    def plan(self, plan: Plan | Iterable[Step]) -> SequentialPlan:
+        """Return a plan of ours, or its steps, as a plan for `source`."""
+        steps = plan.steps if isinstance(plan, Plan) else plan
+        return SequentialPlan([self.instance(step) for step in steps], self.source.environment)
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
         """Return a sequential plan for `source` as steps, without costs."""
-        return tuple([self._step(instance) for instance in plan.actions])
+        return tuple([self.step(instance) for instance in plan.actions])
 
-    def _instance(self, step: Step) -> ActionInstance:
+    def verdict(self, plan: ForeignPlan) -> Verdict:
+        """Return whether a sequential plan for `source` works."""
+        return validate(self.problem, self.steps(plan))
+
+    def instance(self, step: Step) -> ActionInstance:
+        """Return one step of ours as one of a plan for `source`."""
+        return ActionInstance(self.vocabulary.actions.key(step.action), self.arguments(step.arguments))
+
+    def arguments(self, names: Iterable[str]) -> tuple[up.FNode, ...]:
+        """Return the objects called `names` in the model as arguments in `source`."""
         manager = self.source.environment.expression_manager
-        arguments = [manager.ObjectExp(self.vocabulary.objects.key(name)) for name in step.arguments]
-        return ActionInstance(self.vocabulary.actions.key(step.action), tuple(arguments))
+        return tuple([manager.ObjectExp(self.vocabulary.objects.key(name)) for name in names])
 
-    def _step(self, instance: ActionInstance) -> Step:
-        arguments = [argument.object() for argument in instance.actual_parameters]
-        names = [self.vocabulary.objects.of(item, item.name) for item in arguments]
-        return Step(self.vocabulary.actions.of(instance.action, instance.action.name), tuple(names))
+    def step(self, instance: ActionInstance) -> Step:
+        """Return one step of a plan for `source` as one of ours, without cost."""
+        action = self.vocabulary.actions.of(instance.action, instance.action.name)
+        return Step(action, self.names(instance.actual_parameters))
+
+    def names(self, arguments: Iterable[up.FNode]) -> tuple[str, ...]:
+        """Return what the objects that are `arguments` in `source` are called in the model."""
+        objects = [argument.object() for argument in arguments]
+        return tuple([self.vocabulary.objects.of(item, item.name) for item in objects])
 
 
-def from_unified_planning(source: up.Problem) -> Incoming:
+AnyIncoming = Incoming | OtherIncoming
+
+
+def from_unified_planning(source: up.Problem) -> AnyIncoming:
     """Return `source` as a problem of the model, with plans mapped both ways.
 
-    Raises `UnsupportedError`, naming what it is, for numeric fluents outside costs, time, soft goals, task networks,
-    several agents, trajectory constraints other than invariants, and undefined initial values.
+    A hierarchical problem becomes an `HtnProblem`, by what `planner.engines.others` finds. Raises `UnsupportedError`,
+    naming what it is, for numeric fluents outside costs, time, soft goals, several agents, trajectory constraints other
+    than invariants, and undefined initial values.
     """
-    missing = set(source.kind.features) - SUPPORTED
-    if missing:
-        raise UnsupportedError(in_words(missing), "another unified-planning engine may take it")
-    return _Reading(source).result()
+    features = frozenset(source.kind.features)
+    other = converter(features)
+    if other is not None:
+        found: OtherIncoming = other.from_unified_planning(source)
+        return found
+    return Reading(source, features).result()
 
 
-class _Reading:
-    """One problem being read."""
+class Reading:
+    """One problem being read; raises `UnsupportedError` for `features` that are none of classical problems."""
 
-    def __init__(self, source: up.Problem) -> None:
+    def __init__(self, source: up.Problem, features: Iterable[str]) -> None:
+        missing = set(features) - SUPPORTED
+        if missing:
+            raise UnsupportedError(in_words(missing), "another unified-planning engine may take it")
         self._source = source
         self._vocabulary = Vocabulary(source.user_types)
-        self._reader = FormulaReader(self._vocabulary)
+        self.reader = FormulaReader(self._vocabulary)
         self._initial = InitialValues(source)
-        self._costs = CostReader(source, self._reader, self._initial)
-        self._always = [part for item in source.state_invariants for part in conjuncts(self._reader.formula(item))]
+        self._costs = CostReader(source, self.reader, self._initial)
+        self._always = [part for item in source.state_invariants for part in conjuncts(self.reader.formula(item))]
 
     def result(self) -> Incoming:
+        """Return the problem: of a hierarchical one, what is classical."""
         actions = [self._action(action) for action in self._source.actions]
         symbolic = [fluent for fluent in self._source.fluents if _is_symbolic(fluent)]
         domain = DomainModel(
@@ -106,7 +132,7 @@ class _Reading:
         return Object(self._vocabulary.objects.of(item, item.name), (self._vocabulary.type(item.type),))
 
     def _predicate(self, fluent: up.Fluent) -> Predicate:
-        parameters = [self._reader.parameter(parameter) for parameter in fluent.signature]
+        parameters = [self.reader.parameter(parameter) for parameter in fluent.signature]
         if fluent.type.is_user_type():
             parameters.append(self._vocabulary.fresh(fluent, "value", fluent.type))
         return Predicate(self._vocabulary.fluents.of(fluent, fluent.name), tuple(parameters))
@@ -121,8 +147,8 @@ class _Reading:
     def _action(self, action: Any) -> Action:
         if not isinstance(action, InstantaneousAction) or action.simulated_effect is not None:
             raise UnsupportedError(f"the action {action.name}, which has effects in time or computed by a function")
-        parameters: tuple[Variable, ...] = tuple([self._reader.parameter(item) for item in action.parameters])
-        effects = read_effects(action.effects, self._reader)
+        parameters: tuple[Variable, ...] = tuple([self.reader.parameter(item) for item in action.parameters])
+        effects = read_effects(action.effects, self.reader)
         return Action(
             name=self._vocabulary.actions.of(action, action.name),
             parameters=parameters,
@@ -135,7 +161,7 @@ class _Reading:
 
     def _all(self, conditions: Iterable[up.FNode], more: Iterable[Formula] = ()) -> Formula:
         """Return `conditions`, `more`, and what must always hold: before each action, and at the end."""
-        parts = [part for condition in conditions for part in conjuncts(self._reader.formula(condition))]
+        parts = [part for condition in conditions for part in conjuncts(self.reader.formula(condition))]
         return conjunction(dict.fromkeys((*parts, *more, *self._always)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -45,9 +45,9 @@ def tabulate(problem: Problem) -> Problem:
     return replace(problem, domain=domain, values={**problem.values, **tables.values})
 
 
-def uniform_cost(problem: Problem) -> Number | None:
-    """Return what every action of the tabulated `problem` costs, where that is one number; else None."""
-    costs = {action.cost[0] for action in problem.domain.actions.values()}
+def uniform_cost(actions: Iterable[Action]) -> Number | None:
+    """Return what each of `actions`, of a tabulated problem, costs, where that is one number; else None."""
+    costs = {action.cost[0] for action in actions}
     only = next(iter(costs), 1)
     return only if len(costs) <= 1 and isinstance(only, int | Decimal) else None
 

@@ -43,14 +43,15 @@ class FormulaWriter:
 
     def atom(self, atom: Atom, scope: Scope) -> FNode:
         """Return the fluent expression of `atom`."""
-        return self._manager.FluentExp(self.fluents[atom.predicate], [self._term(term, scope) for term in atom.args])
+        return self._manager.FluentExp(self.fluents[atom.predicate], [self.term(term, scope) for term in atom.args])
 
     def variable(self, variable: Variable) -> FNode:
         """Return the expression of a quantified variable."""
         kind = self._types.of(variable.types[0])
         return self._manager.VariableExp(ForeignVariable(variable.name.removeprefix("?"), kind, self._environment))
 
-    def _term(self, term: Term, scope: Scope) -> FNode:
+    def term(self, term: Term, scope: Scope) -> FNode:
+        """Return the expression of a variable or an object."""
         return scope[term] if is_variable(term) else self.objects[term]
 
     def _combine(self, formula: Formula, parts: list[FNode], scope: Scope) -> FNode:
@@ -58,7 +59,7 @@ class FormulaWriter:
             case Atom():
                 return self.atom(formula, scope)
             case Equals(left, right):
-                return self._equality(self._term(left, scope), self._term(right, scope))
+                return self._equality(self.term(left, scope), self.term(right, scope))
             case Exists(variables, _) | Forall(variables, _):
                 bound = [self.variable(variable).variable() for variable in variables]
                 quantifier = self._manager.Exists if isinstance(formula, Exists) else self._manager.Forall

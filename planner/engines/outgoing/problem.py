@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import unified_planning.model as up
 from unified_planning.environment import get_environment
@@ -16,7 +16,8 @@ from planner.engines.outgoing.refused import refuse
 from planner.engines.outgoing.signatures import signatures
 from planner.engines.outgoing.types import Types
 from planner.errors import UnsupportedError
-from planner.model import Action, Atom, CostTerm, Problem, When
+from planner.kinds import AnyProblem, OtherProblem
+from planner.model import Action, Atom, CostTerm, Problem, Variable, When
 from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts
 from planner.normalise import to_adl
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from unified_planning.environment import Environment
     from unified_planning.model import FNode
     from unified_planning.plans import Plan as ForeignPlan
+
+    from planner.engines.others import OtherOutgoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,106 +52,155 @@ class Outgoing:
         return Step(self.actions[instance.action.name], tuple(arguments))
 
 
+@overload
 def to_unified_planning(
     problem: Problem, environment: Environment | None = None, budget: Budget | None = None
-) -> Outgoing:
+) -> Outgoing: ...
+
+
+@overload
+def to_unified_planning(
+    problem: OtherProblem, environment: Environment | None = None, budget: Budget | None = None
+) -> OtherOutgoing: ...
+
+
+def to_unified_planning(
+    problem: AnyProblem, environment: Environment | None = None, budget: Budget | None = None
+) -> Outgoing | OtherOutgoing:
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
-    Names are made legal for all planners, and costs integers. Raises `UnsupportedError` for derived predicates, soft
-    goals, facts declared unknown, created objects and uncertain outcomes, which have no words there, and `LimitReached`
-    where `budget` does not suffice to compute the costs.
+    Names are made legal for all planners, and costs integers. A hierarchical problem becomes a `HierarchicalProblem`.
+    Raises `UnsupportedError` for derived predicates, soft goals, facts declared unknown, created objects and uncertain
+    outcomes, which have no words there, and `LimitReached` where `budget` does not suffice to compute the costs.
     """
-    if problem.domain.axioms:
-        raise UnsupportedError("derived predicates")
-    refuse(problem)
-    costed = tabulate(with_tables(to_adl(problem), budget or Budget()))
-    plain, _ = in_integers(with_plain_types(costed))
-    names = Names.of(plain)
+    budget = budget or Budget()
+    if not isinstance(problem, Problem):
+        found: OtherOutgoing = problem.to_unified_planning(environment, budget)
+        return found
+    source, names = prepared(problem, budget)
     return Outgoing(
-        _Writing(renamed(plain, names), get_environment(environment)).result(),
+        Writing(source, up.Problem(source.name, get_environment(environment))).result(),
         {word: name for name, word in names.actions.items()},
         {word: name for name, word in names.objects.items()},
     )
 
 
-class _Writing:
-    """A plain ADL problem with legal names, types in a tree and integer costs being written."""
+def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
+    """Return `problem` as plain ADL with legal names, types in a tree and costs of one integral term; and the names.
 
-    def __init__(self, source: Problem, environment: Environment) -> None:
+    Raises as `to_unified_planning` does.
+    """
+    if problem.domain.axioms:
+        raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
+    refuse(problem)
+    costed = tabulate(with_tables(to_adl(problem), budget))
+    plain, _ = in_integers(with_plain_types(costed))
+    names = Names.of(plain)
+    return renamed(plain, names), names
+
+
+class Writing:
+    """A prepared problem being written into `target`, which is empty.
+
+    `actions` are the names of those to be written, with exactly their costs: by default, all that can do something, and
+    costs that are all the same count as length, which more planners know.
+    """
+
+    def __init__(self, source: Problem, target: up.Problem, actions: Collection[str] | None = None) -> None:
         self._source = source
-        self._environment = environment
-        self._manager = environment.expression_manager
-        self._types = Types(source.domain.types, environment)
-        self._writer = FormulaWriter(environment, self._types)
-        self._target = up.Problem(source.name, environment)
+        self._target = target
+        self._actions = actions
+        self._environment = target.environment
+        self._manager = target.environment.expression_manager
+        self._types = Types(source.domain.types, target.environment)
+        self.writer = FormulaWriter(target.environment, self._types)
 
     def result(self) -> up.Problem:
         """Write all parts, in the order in which they need each other."""
         for item in self._source.all_objects:
             entity = self._target.add_object(item.name, self._types.of(item.types[0]))
-            self._writer.objects[item.name] = self._manager.ObjectExp(entity)
+            self.writer.objects[item.name] = self._manager.ObjectExp(entity)
         self._add_fluents()
         self._add_initial_values()
         self._add_actions()
-        goal = self._writer.formula(self._source.goal.hard, {})
+        goal = self.writer.formula(self._source.goal.hard, {})
         self._target.add_goal(self._never() if goal.is_false() else goal)
         return self._target
+
+    def parameters(self, variables: Iterable[Variable]) -> list[up.Parameter]:
+        """Return `variables` as parameters."""
+        return [
+            up.Parameter(each.name.removeprefix("?"), self._types.of(each.types[0]), self._environment)
+            for each in variables
+        ]
+
+    def scope(self, parameters: Iterable[up.Parameter]) -> Scope:
+        """Return what variables stand for where these are the `parameters`."""
+        return {f"?{each.name}": self._manager.ParameterExp(each) for each in parameters}
 
     def _add_fluents(self) -> None:
         widths = signatures(self._source, self._types)
         for name in (*self._source.domain.predicates, *self._source.domain.functions):
             kind = up.types.BOOL if name in self._source.domain.predicates else self._environment.type_manager.IntType()
             signature = {f"x{place}": self._types.of(width) for place, width in enumerate(widths[name], start=1)}
-            self._writer.fluents[name] = up.Fluent(name, kind, environment=self._environment, **signature)
+            self.writer.fluents[name] = up.Fluent(name, kind, environment=self._environment, **signature)
             default = False if kind.is_bool_type() else None
-            self._target.add_fluent(self._writer.fluents[name], default_initial_value=default)
+            self._target.add_fluent(self.writer.fluents[name], default_initial_value=default)
 
     def _add_initial_values(self) -> None:
         for fact in self._source.initial:
-            self._target.set_initial_value(self._writer.atom(fact, {}), value=True)
+            self._target.set_initial_value(self.writer.atom(fact, {}), value=True)
         for key, number in self._source.values.items():
-            self._target.set_initial_value(self._writer.atom(key, {}), self._manager.Int(int(number)))
+            self._target.set_initial_value(self.writer.atom(key, {}), self._manager.Int(int(number)))
 
     def _add_actions(self) -> None:
         costs = {}
-        for action in self._source.domain.actions.values():
+        actions = self._source.domain.actions
+        wanted = [actions[name] for name in (actions if self._actions is None else self._actions)]
+        for action in wanted:
             schema, cost = self._action(action)
-            if schema.effects and not any(condition.is_false() for condition in schema.preconditions):
+            if self._actions is not None or _is_of_use(schema):
                 self._target.add_action(schema)
                 costs[schema] = cost
-        if uniform_cost(self._source):
+        cost = uniform_cost(wanted)
+        if cost == 1 or (cost and self._actions is None):
             self._target.add_quality_metric(up.metrics.MinimizeSequentialPlanLength(self._environment))
         else:
             self._target.add_quality_metric(up.metrics.MinimizeActionCosts(costs, environment=self._environment))
 
     def _action(self, action: Action) -> tuple[up.InstantaneousAction, FNode]:
         """Return `action` and its cost."""
-        types = {each.name.removeprefix("?"): self._types.of(each.types[0]) for each in action.parameters}
+        types = {each.name: each.type for each in self.parameters(action.parameters)}
         schema = up.InstantaneousAction(action.name, types, self._environment)
-        scope = {f"?{each.name}": self._manager.ParameterExp(each) for each in schema.parameters}
+        scope = self.scope(schema.parameters)
         for part in conjuncts(action.requires):
-            schema.add_precondition(self._writer.formula(part, scope))
+            schema.add_precondition(self.writer.formula(part, scope))
         for effect in action.effects:
             self._add_effect(schema, effect, scope)
         return schema, self._cost(action.cost[0], scope)
 
     def _cost(self, cost: CostTerm, scope: Scope) -> FNode:
-        return self._writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
+        return self.writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
 
     def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope) -> None:
-        bound = {variable.name: self._writer.variable(variable) for variable in effect.variables}
+        bound = {variable.name: self.writer.variable(variable) for variable in effect.variables}
         scope = {**outer, **bound}
-        condition = self._writer.formula(effect.requires, scope)
+        condition = self.writer.formula(effect.requires, scope)
         forall = [each.variable() for each in bound.values()]
         changes = [
             *[(atom, True) for atom in added(effect.provides)],
             *[(atom, False) for atom in deleted(effect.provides)],
         ]
         for atom, value in changes if not condition.is_false() else ():
-            action.add_effect(self._writer.atom(atom, scope), value, condition, forall=forall)
+            action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
 
     def _never(self) -> FNode:
         """Return a fluent that nothing makes true: the goal that cannot be reached."""
         fluent = up.Fluent("never" if not self._target.has_name("never") else "never-2", environment=self._environment)
         self._target.add_fluent(fluent, default_initial_value=False)
         return self._manager.FluentExp(fluent)
+
+
+def _is_of_use(action: up.InstantaneousAction) -> bool:
+    """Return whether `action` does something somewhere."""
+    return bool(action.effects) and not any(condition.is_false() for condition in action.preconditions)
