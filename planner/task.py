@@ -10,7 +10,7 @@ writes both. Conditional effects are kept. Derived facts are kept as rules, in l
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.annotations import TYPE_CHECKING, Final
 from planner.plan import Step
@@ -84,7 +84,7 @@ class Task:
     variables: tuple[tuple[int, ...], ...]
     initial: tuple[int, ...]
     goal: tuple[int, ...]
-    actions: tuple[GroundAction, ...]
+    actions: Sequence[GroundAction]
     axioms: tuple[AxiomLayer, ...] = ()
     resolution: int = 1
     unreachable_goal: Formula | None = None

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Sequence
 
-from htn.grounding.program import DEMANDED, METHOD, RAN, plain, program
-from htn.grounding.shrink import shrunk
+from htn.grounding.instances import Instances, fitting
+from htn.grounding.late import Late
+from htn.grounding.matter import mattering
+from htn.grounding.program import DEMANDED, METHOD, plain, program
+from htn.grounding.rows import Rows, rows_of
 from htn.model import HtnProblem, Method
 from htn.orders import Order
-from htn.rooted import ROOT
 from planner.budget import Budget
 from planner.collector import collector_paused
-from planner.grounding import ground_all
-from planner.grounding.joins import Row, projector
-from planner.model import Atom, Formula, Not
-from planner.records import dataclass
-from planner.task import GroundAction, Task
+from planner.compiled.arrays import empty_index, index
+from planner.compiled.lists import Entries, inverse, list_of, selected, singles
+from planner.grounding.costs import common_resolution
+from planner.grounding.ground import framed, instantiated, reach, without_clashes
+from planner.grounding.joins import Row
+from planner.kernels.lists import Lists
+from planner.model import Action, Atom, Formula
+from planner.normalise import to_adl
+from planner.plan import Step, exact
+from planner.records import dataclass, field, replace
+from planner.task import ConditionalEffect, GroundAction, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +47,43 @@ class GroundMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrays:
+    """A ground hierarchy as arrays.
+
+    By action: what it is `required` for it, and what it `adds` and `deletes`; some have `conditional` effects, too. By
+    method: what must hold for it to be `possible`, its `subtasks` as they are written, and the `task` it does; its
+    `source` is `sources[source[m]]`. By compound task: the `methods_of` it.
+    """
+
+    required: Lists
+    adds: Lists
+    deletes: Lists
+    possible: Lists
+    subtasks: Lists
+    methods_of: Lists
+    task: array[int]
+    source: array[int]
+    sources: list[Method | None]
+    conditional: dict[int, tuple[ConditionalEffect, ...]]
+    costs: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class GroundHtn:
     """A ground hierarchical problem.
 
     Tasks are numbered: first the actions of `task`, then the `compounds`; `methods_of` has for each compound the
     numbers of its methods. `is_ordered` says that all subtasks are totally ordered. `root` is the number of the one
-    task to be done, None where it cannot be done: that is proved then.
+    task to be done, None where it cannot be done: that is proved then. Actions, compounds and methods are made of the
+    `arrays` when they are asked for.
     """
 
     task: Task
-    compounds: tuple[Atom, ...]
-    methods: tuple[GroundMethod, ...]
-    methods_of: tuple[tuple[int, ...], ...]
-    root: int | None
+    compounds: Sequence[Atom] = ()
+    methods: Sequence[GroundMethod] = ()
+    methods_of: Sequence[array[int]] = ()
+    root: int | None = None
+    arrays: Arrays | None = field(default=None)
     is_ordered: bool = True
     unreachable_goal: Formula | None = None
 
@@ -59,141 +92,122 @@ def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
     """Return the ground form of `problem`; raises `LimitReached` when the budget is used up."""
     with collector_paused():
         source = plain(problem)
-        task = ground_all(program(source), budget)
-        if task.unreachable_goal is not None:
-            return GroundHtn(task, (), (), (), None, unreachable_goal=task.unreachable_goal)
-        instances = _Instances(task, source)
+        reached = reach(to_adl(program(source)), budget)
         budget.check()
-        instances.keep_feasible()
+        instances = Instances(reached, source)
         budget.check()
-        instances.keep_demanded()
+        instances.keep_useful()
         budget.check()
-        return instances.numbered()
+        growing = reached.database.growing
+        found = instantiated(reached, [name for name in growing if not name.startswith(DEMANDED)], budget)
+        if found.unreachable_goal is not None:
+            goal = found.unreachable_goal
+            return GroundHtn(Task((), (), (), (), (), unreachable_goal=goal), unreachable_goal=goal)
+        groups = without_clashes(found.task, found.atoms, budget)
+        instances.settle(found.task)
+        budget.check()
+        frame, numbers = framed(found.task, found.atoms, mattering(found.task, groups))
+        budget.check()
+        entries = fitting(found.task.size)
+        actions, methods = rows_of(found.task, _is_method, numbers, entries)
+        budget.check()
+        return _Numbers(actions, methods, instances, entries).numbered(frame, source)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """How the instances of a method name its task and its subtasks: each by its name and a choice of the objects."""
-
-    method: Method
-    task: tuple[str, Callable[[Row], Row]]
-    subtasks: tuple[tuple[str, Callable[[Row], Row]], ...]
-
-    @classmethod
-    def of(cls, method: Method) -> _Shape:
-        names = tuple([each.name for each in method.parameters])
-
-        def choice(task: Atom) -> tuple[str, Callable[[Row], Row]]:
-            return task.predicate, projector(task.args, names)
-
-        return cls(method, choice(method.task), tuple([choice(each.task) for each in method.network.subtasks]))
+def _is_method(action: Action) -> bool:
+    return action.name.startswith(METHOD)
 
 
-class _Instances:
-    """The actions and methods that were reached; tasks are numbered as they turn up."""
+class _Numbers:
+    """Gives what is left its final numbers."""
 
-    def __init__(self, task: Task, source: HtnProblem) -> None:
-        self._task, self._is_ordered = task, source.is_ordered
-        self._demands = {number for number, fact in enumerate(task.facts) if _is_demand(fact)}
-        self._number: dict[tuple[str, Row], int] = {}
-        self._actions: list[tuple[int, GroundAction]] = []
-        self._methods: list[tuple[int, Method, GroundAction, list[int]]] = []
-        shapes = {METHOD + name: _Shape.of(method) for name, method in source.domain.methods.items()}
-        number = self._number
-        for action in task.actions:
-            name, row = action.step.action, action.step.arguments
-            shape = shapes.get(name)
-            if shape is None:
-                self._actions.append((number.setdefault((name, row), len(number)), action))
-                continue
-            done, choose = shape.task
-            mine = number.setdefault((done, choose(row)), len(number))
-            subtasks = [number.setdefault((each, pick(row)), len(number)) for each, pick in shape.subtasks]
-            self._methods.append((mine, shape.method, action, subtasks))
+    def __init__(self, actions: Rows, methods: Rows, instances: Instances, entries: Entries) -> None:
+        self._actions, self._methods, self._instances, self._entries = actions, methods, instances, entries
+        self._done_by: dict[int, list[int]] = {}
+        for place, number in enumerate(actions.number):
+            self._done_by.setdefault(instances.task[number], []).append(place)
+        self._several = [task for task, places in self._done_by.items() if len(places) > 1]
+        self._tasks = [instances.task[number] for number in methods.number]
+        self._compounds = list(dict.fromkeys(self._tasks)) + self._several
+        self._number = empty_index(instances.size)
+        for task, places in self._done_by.items():
+            self._number[task] = places[0]
+        for place, task in enumerate(self._compounds, len(actions)):
+            self._number[task] = place
 
-    def keep_feasible(self) -> None:
-        """Drop methods with subtasks that nothing does, until there are none."""
-        feasible = bytearray(len(self._number))
-        users: list[list[int]] = [[] for _ in feasible]
-        missing = [len({*subtasks}) for _, _, _, subtasks in self._methods]
-        for place, (_, _, _, subtasks) in enumerate(self._methods):
-            for each in {*subtasks}:
-                users[each].append(place)
-        queue = [task for task, _ in self._actions]
-        queue += [self._methods[place][0] for place, count in enumerate(missing) if not count]
-        while queue:
-            task = queue.pop()
-            if feasible[task]:
-                continue
-            feasible[task] = True
-            for place in users[task]:
-                missing[place] -= 1
-                if not missing[place]:
-                    queue.append(self._methods[place][0])
-        self._methods = [each for each, count in zip(self._methods, missing, strict=True) if not count]
+    def numbered(self, frame: Task, source: HtnProblem) -> GroundHtn:
+        """Return all of it."""
+        resolution = common_resolution({*self._actions.costs})
+        arrays = self._arrays(source, resolution)
+        actions = Late(len(self._actions), self._action_maker(arrays))
+        methods = self._methods
 
-    def keep_demanded(self) -> None:
-        """Drop what the root does not lead to any more."""
-        wanted = bytearray(len(self._number))
-        leads: list[list[list[int]]] = [[] for _ in wanted]
-        for task, _, _, subtasks in self._methods:
-            leads[task].append(subtasks)
-        root = self._number.get((ROOT, ()))
-        queue = [] if root is None else [root]
-        while queue:
-            task = queue.pop()
-            if not wanted[task]:
-                wanted[task] = True
-                for subtasks in leads[task]:
-                    queue += subtasks
-        self._methods = [each for each in self._methods if wanted[each[0]]]
-        self._actions = [each for each in self._actions if wanted[each[0]]]
+        def method_of(number: int) -> GroundMethod:
+            row = methods.arguments[number] if number < len(methods) else ()
+            facts = tuple(sorted(list_of(arrays.possible, number)))
+            return GroundMethod(arrays.sources[arrays.source[number]], row, facts, (*list_of(arrays.subtasks, number),))
 
-    def numbered(self) -> GroundHtn:
-        """Return what is left, in numbers."""
-        actions = [action for _, action in self._actions]
-        done_by: dict[int, list[int]] = {}
-        for place, (task, _) in enumerate(self._actions):
-            done_by.setdefault(task, []).append(place)
-        several = [task for task, places in done_by.items() if len(places) > 1]
-        compounds = {task: place for place, task in enumerate(dict.fromkeys(each[0] for each in self._methods))}
-        compounds |= {task: place for place, task in enumerate(several, len(compounds))}
-        number = {task: places[0] for task, places in done_by.items()}
-        number |= {task: len(actions) + place for task, place in compounds.items()}
-        world, facts = shrunk(self._task, actions, self._asked(), self._demands)
-        methods = [
-            GroundMethod(
-                method, action.step.arguments, self._facts(action, facts), tuple([number[each] for each in subtasks])
-            )
-            for _, method, action, subtasks in self._methods
-        ]
-        methods_of: list[list[int]] = [[] for _ in compounds]
-        for place, (mine, _, _, _) in enumerate(self._methods):
-            methods_of[compounds[mine]].append(place)
-        for alternative in several:
-            for action in done_by[alternative]:
-                methods_of[compounds[alternative]].append(len(methods))
-                methods.append(GroundMethod(None, (), (), (action,)))
-        names = {task: Atom(*key) for key, task in self._number.items()}
-        root = number.get(self._number.get((ROOT, ()), -1))
+        names: list[tuple[str, Row]] = []
+
+        def compound(place: int) -> Atom:
+            if not names:
+                names.extend(self._instances.names())
+            return Atom(*names[self._compounds[place]])
+
+        world = replace(frame, resolution=resolution, actions=actions)
+        root = self._number[self._instances.root]
         return GroundHtn(
             world,
-            tuple([names[task] for task in compounds]),
-            tuple(methods),
-            tuple(map(tuple, methods_of)),
-            root,
-            self._is_ordered,
+            Late(len(self._compounds), compound),
+            Late(len(arrays.source), method_of),
+            Late(len(self._compounds), lambda place: list_of(arrays.methods_of, place)),
+            root if root < len(actions) + len(self._compounds) else None,
+            arrays,
+            source.is_ordered,
         )
 
-    def _asked(self) -> Iterator[Iterable[int]]:
-        """Yield what methods require."""
-        for _, _, action, _ in self._methods:
-            yield action.precondition
+    def _arrays(self, source: HtnProblem, resolution: int) -> Arrays:
+        """Return the arrays; the methods for one of several actions are the last ones."""
+        actions, methods, number = self._actions, self._methods, self._number
+        subtasks = selected(self._instances.subtasks, methods.number, number, self._entries)
+        task = index([number[each] for each in self._tasks])
+        sources: list[Method | None] = [source.domain.methods[each.name[len(METHOD) :]] for each in methods.source]
+        for alternative in self._several:
+            for action in self._done_by[alternative]:
+                task.append(number[alternative])
+                subtasks.item.append(action)
+                subtasks.start.append(len(subtasks.item))
+                methods.needs.start.append(len(methods.needs.item))
+        kinds = methods.kind + index([len(sources)]) * (len(task) - len(methods))
+        places = index([each - len(actions) for each in task])
+        return Arrays(
+            actions.needs,
+            actions.adds,
+            actions.deletes,
+            methods.needs,
+            subtasks,
+            inverse(singles(places), len(self._compounds), self._entries),
+            task,
+            kinds,
+            [*sources, None],
+            actions.conditional,
+            [int(cost * resolution) for cost in actions.costs],
+        )
 
-    def _facts(self, action: GroundAction, facts: dict[int, int]) -> tuple[int, ...]:
-        """Return the condition of a method: facts of the world, not demands."""
-        return tuple(sorted([facts[fact] for fact in action.precondition if fact not in self._demands]))
+    def _action_maker(self, arrays: Arrays) -> Callable[[int], GroundAction]:
+        rows = self._actions
 
+        def facts(lists: Lists, number: int) -> tuple[int, ...]:
+            return tuple(sorted(list_of(lists, number)))
 
-def _is_demand(fact: Atom | Not) -> bool:
-    return isinstance(fact, Atom) and (fact.predicate.startswith(DEMANDED) or fact == RAN)
+        def action_of(number: int) -> GroundAction:
+            return GroundAction(
+                Step(rows.source[rows.kind[number]].name, rows.arguments[number], exact(rows.costs[number])),
+                facts(rows.needs, number),
+                facts(rows.adds, number),
+                facts(rows.deletes, number),
+                rows.conditional.get(number, ()),
+                arrays.costs[number],
+            )
+
+        return action_of

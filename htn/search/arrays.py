@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Final
+from itertools import groupby, pairwise
+from operator import invert
 
-from htn.grounding.ground import GroundHtn, GroundMethod
-from htn.grounding.least import least_costs
-from htn.model import Network, Subtask
-from htn.orders import linear
-from planner.compiled.arrays import flat, index, words
+from htn.grounding.ground import Arrays, GroundHtn
+from htn.model import Method
+from htn.orders import Order, linear
+from htn.search.relaxation import Relaxation, relaxation
+from planner.compiled.arrays import hollow, index, words, zeros
 from planner.compiled.library import Call
-from planner.compiled.packing import packing
-from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation, prices
-from planner.compiled.space import conjunctions, first_state, packed_space
-from planner.heuristics.relaxed import RelaxedTask, relax
-from planner.kernels.data import Exploration, Relaxed
+from planner.compiled.lists import assignments, conditions, inverse
+from planner.compiled.packing import emptied, packed, variables_of
+from planner.compiled.relaxed import room_for
+from planner.compiled.space import Effects, first_state
+from planner.kernels.composition import Demands
+from planner.kernels.data import INFINITE, Changes, Conditions, Exploration, Relaxed, Space, Tree
 from planner.kernels.hierarchy import Hierarchy
-from planner.model import Atom
-from planner.plan import Step
-from planner.records import replace
-from planner.task import GroundAction
-
-DONE: Final = Atom("@done")
-"""What facts of the relaxation that tasks were done are called, all of them."""
-
-ALONE: Final = Network((Subtask(DONE),))
-"""The network of what stands for one of several ground actions."""
+from planner.kernels.lists import Lists, Places
+from planner.task import Task
 
 
 class Board:
@@ -37,107 +32,153 @@ class Board:
     """
 
     def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+        assert ground.arrays is not None  # noqa: S101 - there would be nothing to search for
         task = ground.task
         self.ground, self.entries, self._check = ground, entries, check
-        self.packed = packing(task)
+        self._explorers = 0
+        self._arrays: Arrays = ground.arrays
+        self.costs = self._arrays.costs
+        variable_of = variables_of(task)
+        self.packed = packed(task, variable_of, self._emptied(variable_of))
+        self._places = Places(
+            index([word for word, _, _ in self.packed.places]),
+            words([mask for _, mask, _ in self.packed.places]),
+            words([bits for _, _, bits in self.packed.places]),
+            index(variable_of),
+        )
         check()
-        self.space = packed_space(task, self.packed, check, searched=False)
+        self.space = self._space(task)
         self.initial = first_state(task, self.packed, self.space)
-        self.costs = [action.cost for action in task.actions]
-        known: dict[int, _Line] = {}
-        lines = [_line(method, known) for method in ground.methods]
-        self.sequences = [
-            [method.subtasks[place] for place in line.order] for method, line in zip(ground.methods, lines, strict=True)
-        ]
-        """The subtasks of each method in an order that agrees with its own."""
-        self.orders = [line.pairs for line in lines]
-        """Their own order, as pairs of places in that sequence."""
         check()
+        self._lines = [_Line(size, ordering) for size, ordering in map(_network, self._arrays.sources)]
+
+    def _emptied(self, variable_of: list[int]) -> set[int]:
+        """Return the variables that actions may leave without a value."""
+        arrays, vague = self._arrays, index([0]) * (max(variable_of, default=0) + 1)
+        self.entries["emptied"](arrays.adds, arrays.deletes, index(variable_of), vague)
+        found = {variable for variable, is_vague in enumerate(vague) if is_vague}
+        effects = [effect for each in arrays.conditional.values() for effect in each]
+        return found | emptied([(effect.adds, effect.deletes) for effect in effects], variable_of)
+
+    def _space(self, task: Task) -> Space:
+        arrays = self._arrays
+        own, unsure = assignments(arrays.required, arrays.adds, arrays.deletes, self._places, self.entries)
+        effects, done = Effects(), 0
+        if not arrays.conditional:
+            effects.skip(len(arrays.costs))
+            space = effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+            return self._deleting(space, unsure) if unsure.item else space
+        for action in sorted({*arrays.conditional, *[a for a, (b, c) in enumerate(pairwise(unsure.start)) if b < c]}):
+            effects.skip(action - done)
+            effects.take(task.actions[action], self.packed)
+            done = action + 1
+        effects.skip(len(arrays.costs) - done)
+        return effects.space(task, self.packed, own, hollow(Tree), arrays.costs)
+
+    def _deleting(self, space: Space, unsure: Lists) -> Space:
+        """Return `space`, in which there are no conditional effects, with these deletes by action of what may hold."""
+        start = index(range(len(unsure.item) + 1))
+        word = index(map(self._places.word.__getitem__, unsure.item))
+        mask = words(map(self._places.mask.__getitem__, unsure.item))
+        bits = words(map(self._places.bits.__getitem__, unsure.item))
+        keep, put = words(map(invert, mask)), zeros(len(mask))
+        return space._replace(
+            actions=space.actions._replace(before=unsure.start, middle=unsure.start[1:]),
+            conditions=Conditions(start, word, mask, bits),
+            conditional=Changes(start, word, keep, put),
+        )
+
+    @cached_property
+    def sequences(self) -> Lists:
+        """The subtasks of each method in an order that agrees with its own."""
+        arrays = self._arrays
+        if all(line.is_straight for line in self._lines):
+            return arrays.subtasks
+        start, written = arrays.subtasks
+        item, method = written[:], 0
+        for source, run in groupby(arrays.source):
+            line, first = self._lines[source], method
+            method += sum(1 for _ in run)
+            begin, end, many = start[first], start[method], len(line.order)
+            for place, subtask in enumerate(line.order):
+                item[begin + place : end : many] = written[begin + subtask : end : many]
+        return Lists(start, item)
+
+    def order_of(self, method: int) -> list[Order]:
+        """Return the order of the subtasks of a method, as pairs of places in its sequence."""
+        return self._lines[self._arrays.source[method]].pairs
+
+    @property
+    def widest(self) -> int:
+        """How many subtasks a method has at most."""
+        return max([len(line.order) for line in self._lines], default=0)
+
+    @cached_property
+    def least(self) -> array[int]:
+        """What each task costs at least, whatever the state is."""
+        arrays = self._arrays
+        tasks = len(self.costs) + len(self.ground.compounds)
+        users = inverse(arrays.subtasks, tasks, self.entries)
+        found, methods = words([INFINITE]) * tasks, len(arrays.task)
+        most = methods + len(self.costs) + 1
+        rooms = index([0]) * methods, zeros(most), index([0]) * most
+        self.entries["cheapest"](words(self.costs), arrays.task, arrays.subtasks, users, found, *rooms)
+        return found
 
     @cached_property
     def hierarchy(self) -> Hierarchy:
         """The tasks and methods."""
-        ground = self.ground
-        tasks = len(self.costs) + len(ground.compounds)
-        facts = len(ground.task.facts)
+        arrays = self._arrays
         return Hierarchy(
-            conjunctions([action.precondition for action in ground.task.actions], self.packed),
-            conjunctions([method.precondition for method in ground.methods], self.packed),
-            *flat(ground.methods_of),
-            *flat(self.sequences),
-            words(least_costs(ground, self.costs)),
-            index(range(facts, facts + tasks)),
-            index([facts + tasks]),
+            conditions(arrays.required, self._places, self.entries),
+            conditions(arrays.possible, self._places, self.entries),
+            *arrays.methods_of,
+            *self.sequences,
+            self.least,
+            index([len(self.ground.task.facts)]),
         )
 
     @cached_property
-    def relaxation(self) -> RelaxedTask:
-        """The relaxed composition: methods are operators as actions are, and that tasks were done are facts.
-
-        The last fact is that something is demanded, which all of them require.
-        """
-        ground = self.ground
-        first, tasks = len(ground.task.facts), len(self.costs) + len(ground.compounds)
-        demanded = first + tasks
-        task_of = {
-            method: first + len(self.costs) + number
-            for number, found in enumerate(ground.methods_of)
-            for method in found
-        }
-        actions = [
-            GroundAction(
-                action.step,
-                (*action.precondition, demanded),
-                (*action.adds, first + number),
-                action.deletes,
-                action.conditional,
-                action.cost,
-            )
-            for number, action in enumerate(ground.task.actions)
-        ]
-        actions += [
-            _composing(method, [demanded, *[first + each for each in method.subtasks]], task_of[number])
-            for number, method in enumerate(ground.methods)
-        ]
-        names = (*ground.task.facts, *[DONE] * (tasks + 1))
+    def relaxation(self) -> Relaxation:
+        """The relaxed composition."""
+        found = relaxation(self.ground.task, self._arrays, self.packed, self.entries)
         self._check()
-        return relax(replace(ground.task, facts=names, actions=tuple(actions)))
-
-    @cached_property
-    def _free(self) -> Relaxed:
-        relaxation = self.relaxation
-        self._check()
-        return packed_relaxation(relaxation, [0] * (len(self.costs) + len(self.ground.methods)))
+        return found
 
     def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:
         """Return it as arrays, with these `costs` of actions, and `own` for each method."""
-        return self._free._replace(cost=prices(self.relaxation, [*costs, *[own] * len(self.ground.methods)]))
+        return self.relaxation.arrays._replace(cost=self.relaxation.prices(costs, own))
 
     @cached_property
     def exploration(self) -> Exploration:
         """Room for explorations of it."""
-        self._check()
-        missing = missing_at_first(self.relaxation, self.packed)
-        operators = len(self.costs) + len(self.ground.methods)
-        return exploration(self.relaxation, missing, [1] * operators, self.packed)
+        at_first = self.relaxation.at_first
+        return room_for(self.relaxation.facts, len(at_first), at_first, [1], self.packed)
+
+    @cached_property
+    def _demands(self) -> Demands:
+        return self.relaxation.demands()
+
+    def demands(self) -> Demands:
+        """Return what takes part in explorations, for a search that numbers its relaxed plans from 1 on."""
+        self._explorers += 1
+        return self._demands._replace(marked=zeros(len(self._demands.marked)), own=words([self._explorers]))
 
 
 class _Line:
-    """The subtasks of a network, linear."""
+    """The subtasks of a network, linear: their `order`, and pairs of places in it."""
 
-    def __init__(self, network: Network) -> None:
-        self.order = linear(len(network.subtasks), network.ordering)
+    def __init__(self, size: int, ordering: Sequence[Order]) -> None:
+        self.order = linear(size, ordering)
         place = {subtask: number for number, subtask in enumerate(self.order)}
-        self.pairs = [(place[one], place[other]) for one, other in network.ordering]
+        self.pairs = [(place[one], place[other]) for one, other in ordering]
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it is the order in which they are written."""
+        return self.order == sorted(self.order)
 
 
-def _line(method: GroundMethod, known: dict[int, _Line]) -> _Line:
-    """Return the line of `method`, which is worked out once for all its instances."""
-    network = ALONE if method.method is None else method.method.network
-    if id(network) not in known:
-        known[id(network)] = _Line(network)
-    return known[id(network)]
-
-
-def _composing(method: GroundMethod, done: list[int], task: int) -> GroundAction:
-    return GroundAction(Step(""), (*method.precondition, *dict.fromkeys(done)), (task,), (), (), 0)
+def _network(method: Method | None) -> tuple[int, Sequence[Order]]:
+    """Return how many subtasks a method has, and their order."""
+    return (1, ()) if method is None else (len(method.network.subtasks), method.network.ordering)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from htn.search.arrays import Board
-from planner.compiled.arrays import empty_index, hollow, zeros
+from planner.compiled.arrays import hollow, zeros
 from planner.compiled.relaxed import achievers, reachable
 from planner.kernels.composition import Demands
 from planner.kernels.data import Exploration, Relaxed
@@ -27,13 +27,13 @@ class Guide:
     def of(cls, board: Board, costs: Sequence[int] | None, own: int) -> Guide:
         """Return what counts these `costs` of actions, 1 for each without, and `own` for every method."""
         operators = len(board.costs) + len(board.ground.methods)
-        tasks = len(board.costs) + len(board.ground.compounds)
+        relaxed = board.relaxed([1] * len(board.costs) if costs is None else costs, own)
         return cls(
-            board.relaxed([1] * len(board.costs) if costs is None else costs, own),
+            relaxed,
             board.exploration,
-            Demands(zeros(tasks), empty_index(tasks)),
-            achievers(board.relaxation, operators),
-            reachable(board.relaxation),
+            board.demands(),
+            achievers(board.relaxation.facts, operators),
+            reachable(relaxed),
         )
 
 

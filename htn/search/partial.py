@@ -13,6 +13,7 @@ from htn.search.arrays import Board
 from htn.search.guide import Guide
 from htn.search.networks import Network, network_of, replaced
 from planner.compiled.arrays import empty_index, words
+from planner.compiled.lists import list_of
 from planner.kernels.data import INFINITE
 from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
@@ -40,7 +41,7 @@ class Partial:
         self._networks: list[Network | None] = [None] * len(ground.methods)
         self._guide = Guide.of(board, board.costs if past else None, own)
         self._least = board.hierarchy.least
-        self._wanted = empty_index(board.relaxation.size)
+        self._wanted = empty_index(board.relaxation.facts)
         self._kinds = len(ground.methods) + 1
         self._plans = 0
 
@@ -111,7 +112,7 @@ class Partial:
         known = self._networks[method]
         if known is None:
             source = self._board.ground.methods[method]
-            tasks, order = self._board.sequences[method], self._board.orders[method]
+            tasks, order = [*list_of(self._board.sequences, method)], self._board.order_of(method)
             if source.precondition:
                 tasks = [self._checks + method, *tasks]
                 order = [(one + 1, other + 1) for one, other in order] + [(0, each) for each in range(1, len(tasks))]

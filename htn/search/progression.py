@@ -52,7 +52,7 @@ class Progression:
         self._number[n.NESTED] = nested
         self._number[n.STATES] = 1
         self._number[n.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
-        self._number[n.WIDEST] = max(map(len, board.sequences), default=0)
+        self._number[n.WIDEST] = board.widest
         self._begin(room)
 
     def _begin(self, room: int) -> None:

@@ -51,14 +51,19 @@ def lengthened(old: array[int], length: int) -> array[int]:
     return old
 
 
+@cache
+def _kinds(record: Any) -> list[Any]:
+    return list(get_type_hints(record, include_extras=True).values())
+
+
 def hollow(record: Any) -> Any:
     """Return a record of the class `record` whose arrays have one element each: for kernels that do not read them."""
-    return record(*[array(code, [0]) for code in _type_codes(record)])
-
-
-@cache
-def _type_codes(record: Any) -> list[str]:
-    return [kind.__metadata__[0] for kind in get_type_hints(record, include_extras=True).values()]
+    return record(
+        *[
+            array(each.__metadata__[0], [0]) if hasattr(each, "__metadata__") else hollow(each)
+            for each in _kinds(record)
+        ]
+    )
 
 
 def size(*records: Any) -> int:

@@ -41,12 +41,23 @@ class Packing:
 
 def packing(task: Task) -> Packing:
     """Return how the states of `task` are packed."""
+    variable_of = variables_of(task)
+    return packed(task, variable_of, emptied([part for each in task.actions for part in _parts(each)], variable_of))
+
+
+def variables_of(task: Task) -> list[int]:
+    """Return for each fact which variable it is a value of."""
     variable_of = [0] * len(task.facts)
-    variables = task.fields
-    for variable, facts in enumerate(variables):
+    for variable, facts in enumerate(task.fields):
         for fact in facts:
             variable_of[fact] = variable
-    vague = _vague(task, variables, variable_of)
+    return variable_of
+
+
+def packed(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
+    """Return how the states of `task` are packed if actions may leave the variables `emptied` without a value."""
+    variables = task.fields
+    vague = emptied.union(set(range(len(variables))) - {variable_of[fact] for fact in task.initial})
     values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
     sites = _sites([max(1, (len(each) - 1).bit_length()) for each in values])
     places = [(0, 0, 0)] * len(task.facts)
@@ -68,14 +79,13 @@ def packing(task: Task) -> Packing:
     return Packing(max((word for word, _, _ in sites), default=0) + 1, coding, places, variable_of)
 
 
-def _vague(task: Task, variables: list[tuple[int, ...]], variable_of: list[int]) -> set[int]:
-    """Return the variables none of whose facts may hold: at first, or after an action that only deletes."""
-    vague = set(range(len(variables))) - {variable_of[fact] for fact in task.initial}
-    for action in task.actions:
-        for adds, deletes in _parts(action):
-            if deletes:
-                vague |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
-    return vague
+def emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts may hold after one of the `effects`, which add and delete facts."""
+    found: set[int] = set()
+    for adds, deletes in effects:
+        if deletes:
+            found |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
+    return found
 
 
 def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -56,7 +56,7 @@ def aimed(arrays: Relaxed, relaxed: RelaxedTask, goal: Sequence[int]) -> Relaxed
 
 def missing_at_first(relaxed: RelaxedTask, packing: Packing) -> array[int]:
     """Return for each operator how many of its preconditions do not hold in the state whose words are all 0."""
-    missing = words(len(facts) for facts in relaxed.preconditions)
+    missing = index(len(facts) for facts in relaxed.preconditions)
     for fact in (relaxed.start, *facts_of_zero(packing)):
         for operator in relaxed.needed_by[fact]:
             missing[operator] -= 1
@@ -69,25 +69,29 @@ def facts_of_zero(packing: Packing) -> list[int]:
     return [fact for fact in held if fact != NOTHING]
 
 
-def achievers(relaxed: RelaxedTask, actions: int) -> Achievers:
-    """Return room for relaxed plans, numbered from 1 on, with so many `actions`."""
-    return Achievers(empty_index(relaxed.size), zeros(relaxed.size), zeros(actions), empty_index(relaxed.size))
+def achievers(facts: int, actions: int) -> Achievers:
+    """Return room for relaxed plans, numbered from 1 on, with so many `facts` and `actions`."""
+    return Achievers(empty_index(facts), zeros(facts), zeros(actions), empty_index(facts))
 
 
-def reachable(relaxed: RelaxedTask) -> Reachable:
+def reachable(relaxed: Relaxed) -> Reachable:
     """Return room for the facts that wait to be looked into."""
-    entries = sum(map(len, relaxed.effects)) + 1
-    return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
+    entries = len(relaxed.effect) + 1
+    return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries), zeros(3))
 
 
 def exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
     """Return room for explorations, as after one from the state whose words are all 0, with these `missing`."""
-    facts, operators = relaxed.size, len(relaxed.costs)
+    return room_for(relaxed.size, len(relaxed.costs), missing, costs, packing)
+
+
+def room_for(facts: int, operators: int, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:
+    """Return the same for so many `facts` and `operators`."""
     heads = index(range(facts, facts + LEVELS))
     return Exploration(
         state=zeros(packing.words),
         at_first=missing,
-        missing=zeros(operators),
+        missing=index([0]) * operators,
         price=zeros(operators),
         supporter=empty_index(operators),
         value=zeros(facts),

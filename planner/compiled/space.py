@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
@@ -21,11 +22,46 @@ NEVER: Final = (0, 0, 1)
 
 
 @dataclass(slots=True)
-class _Effects:
-    """Conditional effects as they are collected: conditions and changes of each."""
+class Effects:
+    """Conditional effects as they are collected: conditions and changes of each.
+
+    Those of the actions so far begin `before` and have their `middle` (see `planner.kernels.data.Actions`).
+    """
 
     conditions: list[Test] = field(default_factory=list)
     changes: list[Test] = field(default_factory=list)
+    before: array[int] = field(default_factory=lambda: index([]))
+    middle: array[int] = field(default_factory=lambda: index([]))
+
+    def take(self, action: GroundAction, packing: Packing) -> Test:
+        """Add the effects of `action` that depend on what holds; return what it assigns whatever holds."""
+        self.before.append(len(self.changes))
+        own = _add_deletes(action, packing, self)
+        self.middle.append(len(self.changes))
+        for effect in action.conditional:
+            if effect.adds:
+                self.conditions.append(_test(effect.condition, packing))
+                self.changes.append(_merged(packing.places[fact] for fact in effect.adds))
+        return own
+
+    def skip(self, actions: int) -> None:
+        """Go on after so many actions that have none."""
+        for each in (self.before, self.middle):
+            each.extend(index([len(self.changes)]) * actions)
+
+    def space(self, task: Task, packing: Packing, own: Changes, tree: Tree, costs: Iterable[int]) -> Space:
+        """Return the state space of `task`, whose actions have what they assign as `own`, and these `costs`."""
+        self.before.append(len(self.changes))
+        return Space(
+            packing.coding,
+            Actions(words(costs), self.before, self.middle),
+            own,
+            _conditions(self.conditions),
+            _changes(self.changes),
+            conjunction(task.goal, packing),
+            tree,
+            _axioms(task, packing),
+        )
 
 
 def packed_space(
@@ -35,40 +71,17 @@ def packed_space(
 
     Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
     """
-    effects = _Effects()
-    before, middle, own = [], [], []
-    for action in task.actions:
-        before.append(len(effects.changes))
-        own.append(_add_deletes(action, packing, effects))
-        middle.append(len(effects.changes))
-        for effect in action.conditional:
-            if effect.adds:
-                effects.conditions.append(_test(effect.condition, packing))
-                effects.changes.append(_merged(packing.places[fact] for fact in effect.adds))
-    before.append(len(effects.changes))
+    effects = Effects()
+    own = [effects.take(action, packing) for action in task.actions]
     check()
     tree = _tree(task, packing) if searched else hollow(Tree)
     check()
-    return Space(
-        packing.coding,
-        Actions(words(action.cost for action in task.actions), index(before), index(middle)),
-        _changes(own),
-        _conditions(effects.conditions),
-        _changes(effects.changes),
-        conjunction(task.goal, packing),
-        tree,
-        _axioms(task, packing),
-    )
+    return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])
 
 
 def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
     """Return the condition that all `facts` hold."""
     return _conditions([_test(facts, packing)])
-
-
-def conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
-    """Return the conditions that all facts of each of the `lists` hold."""
-    return _conditions([_test(facts, packing) for facts in lists])
 
 
 def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
@@ -79,7 +92,7 @@ def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
     return list(state)
 
 
-def _add_deletes(action: GroundAction, packing: Packing, effects: _Effects) -> Test:
+def _add_deletes(action: GroundAction, packing: Packing, effects: Effects) -> Test:
     """Add the effects that depend on what holds and delete; return what `action` assigns whatever holds."""
     places, variable_of = packing.places, packing.variable_of
     changed = [variable_of[fact] for fact in action.adds]
@@ -98,7 +111,7 @@ def _add_deletes(action: GroundAction, packing: Packing, effects: _Effects) -> T
     return _merged([*[places[fact] for fact in action.adds], *[_none(fact, packing) for fact in cleared]])
 
 
-def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: _Effects) -> None:
+def _add_delete(condition: Iterable[int], fact: int, packing: Packing, effects: Effects) -> None:
     effects.conditions.append(_test(condition, packing))
     effects.changes.append([_none(fact, packing)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from planner.budget import Budget
@@ -18,12 +18,12 @@ from planner.grounding.plain import plain_task
 from planner.grounding.reachability import Database, Reachability
 from planner.grounding.relevance import keep_relevant, relevant_literals
 from planner.grounding.residual import Residuals
-from planner.grounding.rules import axiom_rules, schema_rules
+from planner.grounding.rules import AxiomRule, SchemaRules, axiom_rules, schema_rules
 from planner.grounding.simplify import RawTask, simplify
 from planner.grounding.tables import ActionTable
 from planner.model import Atom, Formula, Not, Problem
-from planner.normalise import narrowed, normalise, relevant_part, to_adl
-from planner.records import dataclass
+from planner.normalise import NormalProblem, narrowed, normalise, relevant_part, to_adl
+from planner.records import dataclass, replace
 from planner.task import Task
 
 
@@ -43,15 +43,6 @@ def ground(problem: Problem, budget: Budget) -> Task:
         return _finish(found.task, found.atoms, budget)
 
 
-def ground_all(problem: Problem, budget: Budget) -> Task:
-    """Return the ground task of `problem` like `ground`, but with all actions that can be reached, relevant or not."""
-    with collector_paused():
-        found = explore(to_adl(problem), budget)
-        if found.unreachable_goal is not None:
-            return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
-        return _finish(found.task, found.atoms, budget)
-
-
 @dataclass(frozen=True, slots=True)
 class Explored:
     """All that can be reached: the raw task, and the atoms that its facts stand for."""
@@ -61,8 +52,24 @@ class Explored:
     unreachable_goal: Formula | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The rows that reachability has found, in the relations of `database` and the rules of `schemas` and `axioms`."""
+
+    normal: NormalProblem
+    database: Database
+    schemas: list[SchemaRules]
+    axioms: list[AxiomRule]
+
+
 def explore(problem: Problem, budget: Budget) -> Explored:
     """Return the reachable part of `problem`, simplified, before anything irrelevant is dropped."""
+    reached = reach(problem, budget)
+    return instantiated(reached, reached.database.growing, budget)
+
+
+def reach(problem: Problem, budget: Budget) -> Reached:
+    """Return which instances of actions, effects and axioms can be reached with deletes ignored."""
     normal = narrowed(normalise(problem))
     database = Database(normal.problem, normal.fluent | normal.derived)
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
@@ -71,17 +78,23 @@ def explore(problem: Problem, budget: Budget) -> Explored:
     for effect in chain.from_iterable(rules.effects for rules in schemas):
         if effect.deletes:
             reachability.find(effect.rule)
-    table = FactTable.of(database, database.growing)
+    return Reached(normal, database, schemas, axioms)
+
+
+def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) -> Explored:
+    """Return what was reached, simplified, over the facts of these `predicates`; others are taken to hold."""
+    normal, database = reached.normal, reached.database
+    table = FactTable.of(database, predicates)
     residuals = Residuals(table, database)
     goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, goal)
-    actions, tables = instantiate_actions(schemas, normal.problem, table, residuals, budget)
+    actions, tables = instantiate_actions(reached.schemas, normal.problem, table, residuals, budget)
     task = RawTask(
         initial=table.holding(database.initial),
         goal=goal,
         actions=actions,
-        rules=list(instantiate_axioms(axioms, table, residuals, budget)),
+        rules=list(instantiate_axioms(reached.axioms, table, residuals, budget)),
         tables=tables,
     )
     task.rules.extend(residuals.rules)
@@ -99,13 +112,33 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
 
 def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
-    derived = {rule.head for rule in task.rules}
-    basic = _basic_facts(task, derived)
+    frame, numbers = framed(task, atoms, without_clashes(task, atoms, budget))
+    finisher = Finisher(numbers, task)
+    return replace(frame, actions=finisher.actions(budget), resolution=finisher.resolution)
+
+
+def without_clashes(task: RawTask, atoms: list[Atom], budget: Budget) -> Groups:
+    """Return the mutex groups; the actions that need two facts of one are dropped."""
+    basic = _basic_facts(task, {rule.head for rule in task.rules})
     finder = MutexFinder(atoms, task, basic)
     groups = finder.groups(budget)
     _drop_impossible(task, groups, finder, budget)
+    return Groups(groups, [*cover(groups, basic)])
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """All mutex groups, and `variables`: a partition of the facts into groups, those that stand alone among them."""
+
+    groups: list[Group]
+    variables: list[Group]
+
+
+def framed(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task, Numbering]:
+    """Return the task without its actions, and the numbers of facts; negations are written where they are needed."""
+    derived = {rule.head for rule in task.rules}
     needed = needed_negations(task)
-    variables = [*cover(groups, basic)]
+    variables = [*groups.variables]
     partner = {group[0]: place for place, group in enumerate(variables) if len(group) == 1}
     negation: dict[int, int] = {}
     for fact in needed:
@@ -128,18 +161,17 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     ]
     names: list[Atom | Not] = [*atoms, *[Not(atoms[fact]) for fact in negation]]
     numbers = Numbering.of(ordered, negation)
-    finisher = Finisher(numbers, task)
-    return Task(
+    frame = Task(
         facts=tuple([names[fact] for fact in ordered]),
         variables=tuple([numbers(group) for group in variables]),
-        mutexes=tuple([numbers(fact for fact in group if fact in numbers.literals) for group in groups]),
+        mutexes=tuple([numbers(fact for fact in group if fact in numbers.literals) for group in groups.groups]),
         initial=numbers(fact for fact in initial if fact in numbers.literals),
         goal=numbers(task.goal),
-        actions=finisher.actions(budget),
+        actions=(),
         axioms=layers(task.rules, negation, numbers.literals, names),
-        resolution=finisher.resolution,
         derived=frozenset(numbers([*derived, *[~fact for fact in negation if fact in derived]])),
     )
+    return frame, numbers
 
 
 def _basic_facts(task: RawTask, derived: set[int]) -> list[int]:

@@ -68,9 +68,9 @@ def instantiate_actions(
             number += len(rules.rule.found.rows)
             continue
         for action in _instances(rules, problem, table, residuals, budget):
-            action.number = number
+            action.number += number
             actions.append(action)
-            number += 1
+        number += len(rules.rule.found.rows)
     return actions, tables
 
 
@@ -97,6 +97,7 @@ def _tables(rules: SchemaRules, problem: Problem, table: FactTable, first: int) 
 def _instances(
     rules: SchemaRules, problem: Problem, table: FactTable, residuals: Residuals, budget: Budget
 ) -> Iterator[RawAction]:
+    """Yield the instances of a schema, with the places of their rows as numbers: some rows have none."""
     schema, names = rules.schema, rules.rule.names
     action, arity = schema.action, len(schema.action.parameters)
     condition = Picker(schema.condition.atoms, schema.condition.negated, names, table)
@@ -104,9 +105,11 @@ def _instances(
     cost = cost_picker(action, problem)
     effects = [_effects_by_row(effect, table, residuals, budget) for effect in rules.effects]
     witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
+    number = -1
     for rows in batches(rules.rule.found.rows, BATCH):
         budget.check()
         for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
+            number += 1
             if schema.condition.residual and not _expand(schema.condition, names, row, residuals, literals):
                 continue
             arguments = row
@@ -117,7 +120,7 @@ def _instances(
                     continue
                 witnessed.add(case)
             conditional = [effect for by_row in effects for effect in by_row.get(row, ())] if effects else []
-            yield RawAction(action, arguments, cost(arguments), literals, added, deleted, conditional)
+            yield RawAction(action, arguments, cost(arguments), literals, added, deleted, conditional, number)
 
 
 def each_instance(

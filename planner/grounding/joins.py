@@ -49,8 +49,10 @@ class Relation:
     def add(self, rows: Iterable[Row]) -> list[Row]:
         """Add `rows` and return the new ones among them, each once."""
         known = self.rows
-        new = [row for row in dict.fromkeys(rows) if row not in known]
-        known.update(dict.fromkeys(new))
+        before = len(known)
+        known.update(dict.fromkeys(rows))
+        new = list(itertools.islice(reversed(known), len(known) - before))
+        new.reverse()
         for (key, rest), index in self._indexes.items():
             _extend(index, key, rest, new)
         return new

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 
 from planner.annotations import Final
 from planner.budget import Budget
@@ -132,7 +132,7 @@ class Reachability:
 
     def run(self, rules: Sequence[Rule]) -> None:
         """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
-        for name in self.database.growing:
+        for name in sorted(self.database.growing):
             self._pending[name].append(self.database.initial.get(name, {}))
         if len(rules) > RULES_TO_SHARE:
             self._make_join = compile_join
@@ -142,7 +142,7 @@ class Reachability:
             self._prepare(rule)
         while self._pending:
             name = next(iter(self._pending))
-            new = self.database.relation(name).add(row for rows in self._pending.pop(name) for row in rows)
+            new = self.database.relation(name).add(chain.from_iterable(self._pending.pop(name)))
             if new:
                 self._spread(name, new)
 

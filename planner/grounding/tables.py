@@ -91,6 +91,9 @@ class ActionTable:
         if not holes:
             yield table
             return
+        if all(map(all, holes.values())):
+            yield table.without(holes.keys())
+            return
         for values, part in table.split(list(holes.values())):
             yield part.without(set(compress(holes, values)))
 

@@ -1,27 +1,62 @@
 """The relaxed composition of tasks: what it takes to do all that is left (Höller, Bercher, Behnke and Biundo, 2018).
 
 With deletes ignored, actions make it true that they were done, and a method, when its subtasks were done, that its task
-was. Only what the tasks that are left lead to takes part: every operator has the fact `DEMANDED` among its
-preconditions, which is met here. The estimate is the size of a relaxed plan in which all tasks are done, and the goal
-holds. A task that occurs again costs what it costs at least.
+was. Only what the tasks that are left lead to takes part: every operator of a task waits to be let in. The estimate is
+the size of a relaxed plan in which all tasks are done, and the goal holds. A task that occurs again costs what it costs
+at least.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from planner.kernels.data import INFINITE, Exploration, Relaxed, Space
 from planner.kernels.hierarchy import EMPTY, Hierarchy, Stacks
 from planner.kernels.kernel import Index, Words, entry, kernel
-from planner.kernels.relaxed import begin
-from planner.kernels.relaxed_plan import GIVEN, Achievers, Reachable, explore, extracted, want
+from planner.kernels.lists import Lists
+from planner.kernels.relaxed import move
+from planner.kernels.relaxed_plan import (
+    LEFT,
+    MADE,
+    REACHED,
+    Achievers,
+    Reachable,
+    achieve,
+    extracted,
+    forget_entries,
+    go_on,
+    want,
+)
+
+ACTIVE: Final = 0
+"""Where in `Demands.many` it stands how many components take part."""
+ROOTS: Final = 1
+"""How many of them were asked for."""
+CHANGES: Final = 2
+"""How often these were others than before."""
+OWNER: Final = 3
+"""Who explored last."""
 
 
 class Demands(NamedTuple):
-    """By task: the number of the last relaxed plan that it might take part in. `queue` is room for tasks."""
+    """What takes part: components of tasks that lead to each other.
 
+    By task: its `component`. By component: the others that it `links` to, and the `operators` of its tasks.
+    `marked` is the number of the last relaxed plan that it might take part in, `asked` when it was asked for last,
+    `on` whether it takes part now: those that do are the first of `active`. `queue` is room for components; `own[0]` is
+    another number for each who explores in the same room.
+    """
+
+    component: Index
+    links: Lists
+    operators: Lists
     marked: Words
+    asked: Words
+    on: Index
+    active: Index
     queue: Index
+    many: Words
+    own: Words
 
 
 @kernel
@@ -40,17 +75,17 @@ def composition(
     plan: int,
 ) -> int:
     """Return the estimate for `cell` in `state`, `INFINITE` for a dead end; `plan` is greater than all before."""
-    begin(relaxed, room, space.coding, states, state * len(room.state))
-    count, again, tasks = 0, 0, 0
+    count, again, roots, done = 0, 0, 0, hierarchy.done[0] + 0
     while cell != EMPTY:
         task = stacks.cells.state[2 * cell] + 0
         before = count
-        count = want(room, achievers, hierarchy.done[task] + 0, count, plan)
+        count = want(room, achievers, done + task, count, plan)
         if count == before:
             again += hierarchy.least[task]
-        tasks = _mark(demands, task, plan, tasks)
+        else:
+            roots = _mark(demands, demands.component[task] + 0, plan, roots)
         cell = stacks.cells.state[2 * cell + 1] + 0
-    _demand(relaxed, room, hierarchy, demands, tasks, plan, len(space.actions.cost))
+    _demand(relaxed, room, achievers, reachable, space, demands, states, state * len(room.state), roots, plan)
     return _rest(relaxed, room, achievers, reachable, count, plan, again)
 
 
@@ -71,53 +106,102 @@ def compose(
     state: Words,
 ) -> int:
     """Return the size of a relaxed plan for so many `tasks` and then `facts` of `wanted`, `INFINITE` for a dead end."""
-    begin(relaxed, room, space.coding, state, 0)
-    count, marked = 0, 0
+    count, roots, done = 0, 0, hierarchy.done[0] + 0
     for index in range(tasks):
-        count = want(room, achievers, hierarchy.done[wanted[index]] + 0, count, plan)
-        marked = _mark(demands, wanted[index] + 0, plan, marked)
+        count = want(room, achievers, done + wanted[index], count, plan)
+        roots = _mark(demands, demands.component[wanted[index]] + 0, plan, roots)
+    _demand(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
     for index in range(tasks, tasks + facts):
         count = want(room, achievers, wanted[index] + 0, count, plan)
-    _demand(relaxed, room, hierarchy, demands, marked, plan, len(space.actions.cost))
     return _rest(relaxed, room, achievers, reachable, count, plan, 0)
 
 
 @kernel
-def _mark(demands: Demands, task: int, plan: int, count: int) -> int:
-    """Note that `task` may take part; return how many tasks these are now."""
-    if demands.marked[task] == plan:
+def _mark(demands: Demands, component: int, plan: int, count: int) -> int:
+    """Note that `component` may take part; return how many these are now."""
+    if demands.marked[component] == plan:
         return count
-    demands.marked[task] = plan
-    demands.queue[count] = task
+    demands.marked[component] = plan
+    demands.queue[count] = component
     return count + 1
 
 
 @kernel
 def _demand(
-    relaxed: Relaxed, room: Exploration, hierarchy: Hierarchy, demands: Demands, count: int, plan: int, actions: int
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    space: Space,
+    demands: Demands,
+    state: Words,
+    base: int,
+    roots: int,
+    plan: int,
 ) -> None:
-    """Let all that the `count` tasks in the queue lead to take part."""
-    room.looked[hierarchy.demanded[0]] = GIVEN
-    room.value[hierarchy.demanded[0]] = 0
-    done = 0
-    while done < count:
-        task = demands.queue[done] + 0
-        done += 1
-        if task < actions:
-            _allow(relaxed, room, task)
-            continue
-        for index in range(hierarchy.method_start[task - actions], hierarchy.method_start[task - actions + 1]):
-            method = hierarchy.method[index] + 0
-            _allow(relaxed, room, actions + method)
-            for place in range(hierarchy.subtask_start[method], hierarchy.subtask_start[method + 1]):
-                count = _mark(demands, hierarchy.subtask[place] + 0, plan, count)
+    """Let all that the components in the queue, so many `roots`, lead to take part, and explore from `state[base]`.
+
+    If the same did and it is the same state as before, the exploration goes on where it was.
+    """
+    known = roots == demands.many[ROOTS]
+    for place in range(roots):
+        known = known and demands.asked[demands.queue[place]] == demands.many[CHANGES]
+    same = known and demands.many[OWNER] == demands.own[0]
+    for word in range(len(room.state)):
+        same = same and room.state[word] == state[base + word]
+    if same:
+        return
+    demands.many[OWNER] = demands.own[0]
+    if not known:
+        _let_in(room, demands, roots, plan)
+    move(relaxed, room, space.coding, state, base)
+    forget_entries(reachable)
+    many = 0
+    for operator in range(len(room.missing)):
+        missing = room.at_first[operator] + 0
+        room.missing[operator] = missing
+        if not missing:
+            many = achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator] + 0, many)
+    reachable.progress[MADE], reachable.progress[LEFT] = many, many
 
 
 @kernel
-def _allow(relaxed: Relaxed, room: Exploration, action: int) -> None:
-    """Let the operators of `action` take part: they wait for one precondition less."""
-    for index in range(relaxed.operator_start[action], relaxed.operator_start[action + 1]):
-        room.missing[relaxed.operator[index]] -= 1
+def _let_in(room: Exploration, demands: Demands, count: int, plan: int) -> None:
+    """Let what the `count` components in the queue lead to take part, instead of what does now."""
+    demands.many[ROOTS] = count
+    demands.many[CHANGES] += 1
+    for place in range(count):
+        demands.asked[demands.queue[place]] = demands.many[CHANGES]
+    place = 0
+    while place < count:
+        component = demands.queue[place] + 0
+        place += 1
+        for index in range(demands.links.start[component], demands.links.start[component + 1]):
+            count = _mark(demands, demands.links.item[index] + 0, plan, count)
+    left = 0
+    for place in range(demands.many[ACTIVE]):
+        component = demands.active[place] + 0
+        if demands.marked[component] == plan:
+            demands.active[left] = component
+            left += 1
+        else:
+            demands.on[component] = 0
+            _wait(room, demands, component, 1)
+    for place in range(count):
+        component = demands.queue[place] + 0
+        if not demands.on[component]:
+            demands.on[component] = 1
+            demands.active[left] = component
+            left += 1
+            _wait(room, demands, component, -1)
+    demands.many[ACTIVE] = left
+
+
+@kernel
+def _wait(room: Exploration, demands: Demands, component: int, difference: int) -> None:
+    """Let the operators of `component` wait for one precondition more or less."""
+    for index in range(demands.operators.start[component], demands.operators.start[component + 1]):
+        room.at_first[demands.operators.item[index]] += difference
 
 
 @kernel
@@ -128,6 +212,10 @@ def _rest(
     goal = len(relaxed.cost) - 1
     for index in range(relaxed.precondition_start[goal], relaxed.precondition_start[goal + 1]):
         count = want(room, achievers, relaxed.precondition[index] + 0, count, plan)
-    if explore(relaxed, room, achievers, reachable, count, plan, 0):
+    missing = 0
+    for place in range(count):
+        if room.looked[achievers.queue[place]] != REACHED:
+            missing += 1
+    if go_on(relaxed, room, achievers, reachable, missing, plan):
         return INFINITE
     return extracted(relaxed, room, achievers, count, plan) + again

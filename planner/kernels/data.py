@@ -186,8 +186,8 @@ class Exploration(NamedTuple):
     """
 
     state: Words
-    at_first: Words
-    missing: Words
+    at_first: Index
+    missing: Index
     price: Words
     supporter: Index
     value: Words

@@ -21,8 +21,8 @@ class Hierarchy(NamedTuple):
     """What can be done: compound task k has methods `method[method_start[k]:method_start[k + 1]]`.
 
     By method: the `subtask`s of its list, and its conjunction in `possible`; by action: what it needs, in `required`.
-    By task: `least`, which it costs at least whatever the state is, and `done`, the fact of the relaxation that it is
-    done. `demanded[0]` is the fact of the relaxation that a task is demanded.
+    By task: `least`, which it costs at least whatever the state is. That it is done is a fact of the relaxation: task k
+    has fact `done[0]` + k.
     """
 
     required: Conditions
@@ -33,7 +33,6 @@ class Hierarchy(NamedTuple):
     subtask: Index
     least: Words
     done: Index
-    demanded: Index
 
 
 class Stacks(NamedTuple):

@@ -9,7 +9,16 @@ from planner.kernels.levels import forget, pop, push
 
 @kernel
 def begin(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
-    """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`.
+    """Prepare `room` for the state at `state[base]`: its facts have the value 0, all others `INFINITE`."""
+    move(relaxed, room, coding, state, base)
+    for operator in range(len(relaxed.cost)):
+        room.missing[operator] = room.at_first[operator]
+        room.price[operator] = relaxed.cost[operator]
+
+
+@kernel
+def move(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
+    """Take the facts of the state at `state[base]` instead of those of the last one.
 
     States that are estimated one after the other are mostly alike: only where they differ are preconditions counted.
     """
@@ -33,9 +42,6 @@ def begin(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, bas
     start = len(room.value) - 2
     room.value[start] = 0
     room.looked[start] = 1
-    for operator in range(len(relaxed.cost)):
-        room.missing[operator] = room.at_first[operator]
-        room.price[operator] = relaxed.cost[operator]
 
 
 @kernel
