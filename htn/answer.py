@@ -7,7 +7,7 @@ from math import ceil
 
 from htn.grounding.ground import GroundHtn
 from htn.model import HtnProblem
-from htn.search.trees import Instances, plan_of, tree_of
+from htn.search.trees import plan_of, tree_of
 from htn.verify import validate
 from planner.answer import Answer
 from planner.budget import Budget
@@ -45,8 +45,7 @@ class HtnAnswer(Answer):
         if self._offered is not None and actions is self._moves:
             return self._offered
         assert self._ground is not None  # noqa: S101 - it was searched
-        instances = Instances.of(self._ground)
-        return plan_of(tree_of(instances, actions), self._source, instances)
+        return plan_of(tree_of(self._ground, actions), self._source, self._ground)
 
     def check(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""

@@ -27,6 +27,8 @@ WEIGHTS: Final = (5, 3, 2, 1)
 """The same in a row of searches for ever better plans."""
 LATER: Final = 0.3
 """Seconds of processor time that others have before a search starts that finds long plans."""
+SOON: Final = 0.08
+"""The same for the search without grounding, which is done within milliseconds or not soon."""
 LARGE: Final = 100_000
 """Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 

@@ -4,52 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from htn.grounding.ground import GroundHtn, GroundMethod
+from htn.grounding.ground import GroundHtn
 from htn.model import HtnProblem
 from htn.orders import linear
 from htn.plan import Decomposition, Node
 from htn.rooted import ROOT
 from htn.split import PART
 from planner.model import Atom, Variable
-from planner.plan import Plan, Step
-from planner.records import dataclass
-from planner.task import GroundAction
-
-
-class StepsOf:
-    """The steps of ground actions: few of many are asked for."""
-
-    def __init__(self, actions: Sequence[GroundAction]) -> None:
-        self._actions = actions
-
-    def __len__(self) -> int:
-        return len(self._actions)
-
-    def __getitem__(self, action: int) -> Step:
-        return self._actions[action].step
-
-
-@dataclass(frozen=True, slots=True)
-class Instances:
-    """What a decomposition is made of: tasks are numbered, first those of `steps`, then the `compounds`."""
-
-    steps: Sequence[Step] | StepsOf
-    compounds: Sequence[Atom]
-    methods: Sequence[GroundMethod]
-    root: int
-
-    @classmethod
-    def of(cls, ground: GroundHtn) -> Instances:
-        """Return all that `ground`, which has a root, has."""
-        assert ground.root is not None  # noqa: S101 - there would be no plan
-        return cls(StepsOf(ground.task.actions), ground.compounds, ground.methods, ground.root)
+from planner.plan import Plan
 
 
 class Tree:
     """A decomposition that grows from the root: `begin` tasks, in any order that their order allows."""
 
-    def __init__(self, instances: Instances) -> None:
-        self._methods = instances.methods
+    def __init__(self, ground: GroundHtn) -> None:
+        self._ground = ground
         self.tasks: list[int] = []
         self.method: list[int | None] = []
         self.children: list[list[int]] = []
@@ -72,20 +41,21 @@ class Tree:
     def decompose(self, node: int, method: int) -> list[int]:
         """Let `node` be done by `method`; return its new subtasks, as the method writes them."""
         self.method[node] = method
-        self.children[node] = [self.add(task) for task in self._methods[method].subtasks]
+        self.children[node] = [self.add(task) for task in self._ground.methods[method].subtasks]
         return self.children[node]
 
 
-def tree_of(instances: Instances, moves: Sequence[int]) -> Tree:
+def tree_of(ground: GroundHtn, moves: Sequence[int]) -> Tree:
     """Return the decomposition that `moves` describe.
 
     What is left to do is listed, in the end in the order of the plan: a method's subtasks take the place of their task,
     in an order that agrees with theirs. A move is `place * (methods + 1)` for doing the action at a place of the list,
     and `method + 1` more for decomposing what is there.
     """
-    tree, kinds = Tree(instances), len(instances.methods) + 1
+    tree, kinds = Tree(ground), len(ground.methods) + 1
     backwards: dict[str | None, list[int]] = {}
-    left = [tree.add(instances.root)]  # from right to left, as most moves are at place 0
+    assert ground.root is not None  # noqa: S101 - or else there were no moves
+    left = [tree.add(ground.root)]  # from right to left, as most moves are at place 0
     for move in moves:
         place, method = divmod(move, kinds)
         end = len(left) - place
@@ -95,7 +65,7 @@ def tree_of(instances: Instances, moves: Sequence[int]) -> Tree:
             del left[end - 1]
             continue
         children = tree.decompose(node, method - 1)
-        source = instances.methods[method - 1]
+        source = ground.methods[method - 1]
         name = source.method.name if source.method else None
         if name not in backwards:
             backwards[name] = linear(len(children), source.ordering)[::-1]
@@ -103,17 +73,15 @@ def tree_of(instances: Instances, moves: Sequence[int]) -> Tree:
     return tree
 
 
-def plan_of(tree: Tree, problem: HtnProblem, instances: Instances) -> Plan:
+def plan_of(tree: Tree, problem: HtnProblem, ground: GroundHtn) -> Plan:
     """Return the plan: what was put above the initial network, and what stands for several actions, is left out."""
-    steps = tuple([instances.steps[action] for action in tree.steps])
-    return Plan(steps, problem, tree=_decomposition(tree, problem, instances))
+    steps = tuple([ground.task.actions[action].step for action in tree.steps])
+    return Plan(steps, problem, tree=_decomposition(tree, problem, ground))
 
 
-def _decomposition(tree: Tree, problem: HtnProblem, instances: Instances) -> Decomposition:
-    actions = len(instances.steps)
-    hidden = {
-        node for node, method in enumerate(tree.method) if method is not None and _is_hidden(instances.methods[method])
-    }
+def _decomposition(tree: Tree, problem: HtnProblem, ground: GroundHtn) -> Decomposition:
+    actions = len(ground.task.actions)
+    hidden = {node for node, method in enumerate(tree.method) if method is not None and _is_hidden(ground, method)}
     kept = [node for node in range(len(tree.tasks)) if node not in hidden]
     number = {node: place for place, node in enumerate(kept)}
 
@@ -126,7 +94,7 @@ def _decomposition(tree: Tree, problem: HtnProblem, instances: Instances) -> Dec
         found, queue = dict[str, str](), [node]
         while queue:
             each = queue.pop()
-            source = instances.methods[tree.method[each] or 0]
+            source = ground.methods[tree.method[each] or 0]
             if source.method is not None:
                 found |= zip([one.name for one in source.method.parameters], source.binding, strict=True)
             queue += hidden.intersection(tree.children[each])
@@ -136,17 +104,17 @@ def _decomposition(tree: Tree, problem: HtnProblem, instances: Instances) -> Dec
     for node in kept:
         task, method = tree.tasks[node], tree.method[node]
         if method is None:
-            done = instances.steps[task]
+            done = ground.task.actions[task].step
             nodes.append(Node(Atom(done.action, done.arguments), tree.step[node]))
             continue
-        source = instances.methods[method].method
+        source = ground.methods[method].method
         assert source is not None  # noqa: S101 - the others are hidden
         parameters = problem.domain.methods[source.name].parameters
         children = tuple([number[child] for child in shown(tree.children[node])])
-        nodes.append(Node(instances.compounds[task - actions], None, source.name, binding(node, parameters), children))
+        nodes.append(Node(ground.compounds[task - actions], None, source.name, binding(node, parameters), children))
     return Decomposition(tuple(nodes), tuple([number[each] for each in shown([0])]), binding(0, problem.parameters))
 
 
-def _is_hidden(method: GroundMethod) -> bool:
-    source = method.method
+def _is_hidden(ground: GroundHtn, method: int) -> bool:
+    source = ground.methods[method].method
     return source is None or source.name == ROOT or source.name.startswith(PART)
