@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from htn.explain.names import label_of, shown, title
 from htn.explain.reach import Reach, done
 from htn.explain.report import Attempt, Failure, Lack
 from htn.model import Method
@@ -38,7 +39,7 @@ class _Wanted:
         """The tasks above this one, nearest first."""
         found, upper = [], self.above
         while upper is not None and upper.depth:
-            found.append(str(upper.task))
+            found.append(shown(upper.task))
             upper = upper.above
         return tuple(found)
 
@@ -73,14 +74,15 @@ def _failing(reach: Reach) -> list[_Wanted]:
 def _told(wanted: _Wanted, reach: Reach) -> Failure:
     """Return what was tried for a task that fails."""
     if wanted.task.predicate in reach.domain.classical.actions:
-        return Failure(str(wanted.task), (_action(wanted.task, reach),), wanted.path)
+        return Failure(shown(wanted.task), (_action(wanted.task, reach),), wanted.path)
     attempts: list[Attempt] = []
     for method in reach.domain.methods_for(wanted.task.predicate):
         applied = [*_applied(method, wanted.task, reach)]
-        attempts += [Attempt(label, undoable=tuple(map(str, tasks)), others=others) for label, tasks, others in applied]
+        attempts += [
+            Attempt(label, undoable=tuple(map(shown, tasks)), others=others) for label, tasks, others in applied
+        ]
         attempts += [] if applied else [_near(method, wanted.task, reach)]
-    name = str(wanted.task) if wanted.depth else "the tasks of the problem"
-    return Failure(name, tuple(attempts), wanted.path)
+    return Failure(shown(wanted.task), tuple(attempts), wanted.path)
 
 
 def _applied(method: Method, task: Atom, reach: Reach) -> Iterator[tuple[str, list[Atom], int]]:
@@ -115,11 +117,6 @@ def _subtasks(method: Method, binding: dict[str, str]) -> list[Atom]:
     return [*dict.fromkeys(each.task.substitute(binding) for each in method.network.subtasks)]
 
 
-def label_of(method: Method, binding: dict[str, str]) -> str:
-    """Return `method` for certain objects as people write it."""
-    return f"{method.name}({', '.join(binding[each.name] for each in method.parameters)})"
-
-
 def _action(task: Atom, reach: Reach) -> Attempt:
     """Return what the action for `task` lacks."""
     action = reach.domain.classical.actions[task.predicate]
@@ -135,7 +132,7 @@ def _action(task: Atom, reach: Reach) -> Attempt:
 
 def _near(method: Method, task: Atom, reach: Reach) -> Attempt:
     """Return the instance of `method` for `task` that lacks least; it has none that applies."""
-    stand_in = Action(method.name, method.parameters)
+    stand_in = Action(title(method), method.parameters)
     found: list[NearMiss] = []
     for case in reach.cases(method):
         variables = (*method.parameters, *case.condition.variables)
@@ -143,6 +140,6 @@ def _near(method: Method, task: Atom, reach: Reach) -> Attempt:
         found += near_misses(provider, done(task), reach.relaxed)
     found.sort(key=lambda miss: len(miss.lacks))
     if not found:
-        return Attempt(method.name, remark="no objects fit it for this task")
+        return Attempt(title(method), remark="no objects fit it for this task")
     labels = {miss.label for miss in found if len(miss.lacks) == len(found[0].lacks)}
     return Attempt(found[0].label, tuple([lack(each, reach) for each in found[0].lacks]), others=len(labels) - 1)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush, nsmallest
 from itertools import count
 
-from htn.explain.impossible import label_of
-from htn.explain.reach import Reach
+from htn.explain.choices import Choices
+from htn.explain.names import label_of, shown, title
 from htn.explain.report import Attempt, DeadEnd, Failure, Lack
-from htn.model import HtnProblem, Method, Network
+from htn.model import HtnProblem, Network
 from htn.orders import closure
 from htn.rooted import ROOT
 from planner.annotations import Any, Final
@@ -48,7 +48,7 @@ class _Open:
         """The tasks that this one is there for, nearest first."""
         found, upper = [], self.above
         while upper is not None and upper.task.predicate != ROOT:
-            found.append(str(upper.task))
+            found.append(shown(upper.task))
             upper = upper.above
         return tuple(found)
 
@@ -85,16 +85,16 @@ class Observed:
     stopped_by: StoppedBy | None = None
 
 
-def observed(problem: HtnProblem, reach: Reach, budget: Budget) -> Observed:
+def observed(problem: HtnProblem, choices: Choices, budget: Budget) -> Observed:
     """Return what a small search for a decomposition of `problem` meets; limits end it early."""
-    search = _Search(problem, reach)
+    search = _Search(problem, choices)
     found = Observed()
     try:
         found.exhausted = search.run(budget.check)
     except LimitReached as limit:
         found.stopped_by = limit.stopped_by
     found.solvable = search.solvable
-    found.exhausted = found.exhausted and not search.solvable
+    found.exhausted = found.exhausted and not search.solvable and choices.are_all
     found.dead_ends = tuple([search.told(each) for each in search.furthest()])
     return found
 
@@ -102,7 +102,7 @@ def observed(problem: HtnProblem, reach: Reach, budget: Budget) -> Observed:
 @dataclass(slots=True)
 class _Search:
     problem: HtnProblem
-    reach: Reach
+    choices: Choices
     solvable: bool = False
     _ends: list[_Situation] = field(default_factory=list)
     _numbers: Iterator[int] = field(default_factory=count)
@@ -148,7 +148,7 @@ class _Search:
             return DeadEnd(steps, None, str(Lack(str(goal), account(goal))))
         _, task = next(end.ready)
         attempts = list(self._attempts(end, task.task, account))
-        return DeadEnd(steps, Failure(str(task.task), tuple(attempts), task.path))
+        return DeadEnd(steps, Failure(shown(task.task), tuple(attempts), task.path))
 
     def _reaches_goal(self, situation: _Situation) -> bool:
         return situation.world.holds(self.problem.classical.goal.hard)
@@ -163,17 +163,10 @@ class _Search:
                     rest = self._replaced(situation.remaining, number, Network(), {})
                     yield _Situation(world, _state(world), (*situation.steps, step), rest)
                 continue
-            for method, binding in self._choices(each.task):
+            for method, binding in self.choices.of(each.task, situation.world):
                 if situation.world.holds(substitute(method.precondition, binding)):
                     rest = self._replaced(situation.remaining, number, method.network, binding)
                     yield replace(situation, remaining=rest)
-
-    def _choices(self, task: Atom) -> Iterator[tuple[Method, dict[str, str]]]:
-        for method in self.reach.domain.methods_for(task.predicate):
-            for binding in self.reach.choices(method, task):
-                subtasks = [each.task.substitute(binding) for each in method.network.subtasks]
-                if all(map(self.reach.may_be_done, subtasks)):
-                    yield method, binding
 
     def _replaced(
         self, remaining: dict[int, _Open], number: int, network: Network, binding: dict[str, str]
@@ -206,14 +199,15 @@ class _Search:
             yield Attempt("the action", lacks, remark=objection.misfit)
             return
         told: dict[str, int] = {}
-        for method, binding in self._choices(task):
+        for method, binding in self.choices.of(task, end.world):
             told[method.name] = told.get(method.name, 0) + 1
             if told[method.name] <= CHOICES:
                 condition = end.world.inspector.smallest_failure(method.precondition, binding)
                 yield Attempt(label_of(method, binding), (Lack(str(condition), account(condition)),))
-        for method in self.reach.domain.methods_for(task.predicate):
+        ever = ", even if nothing ever ended" if self.choices.are_all else ""
+        for method in self.choices.domain.methods_for(task.predicate):
             if method.name not in told:
-                yield Attempt(method.name, remark="no choice of objects can work here, even if nothing ever ended")
+                yield Attempt(title(method), remark=f"no choice of objects can work here{ever}")
 
     def _chronicle(self, end: _Situation) -> Chronicle:
         """Return what the steps so far have changed."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from htn.model import HtnDomain, HtnProblem, Method
-from htn.needs import Needs
+from htn.needs import Needs, changes
 from htn.rooted import ROOT, rooted
+from htn.split import split
 from planner.annotations import Final
 from planner.budget import Budget
 from planner.explain.nearmiss import matching
@@ -31,13 +32,17 @@ _DONE: Final = "@done "
 class Reach:
     """The relaxed world of a hierarchical problem; raises `LimitReached` while it is explored.
 
-    With `pulled`, methods require what their subtasks need, where nothing in between may bring it about: that is less
-    to look at, but what is missing then shows higher up.
+    With `pulled`, methods require what their subtasks need, where nothing in between may bring it about, and choose
+    objects for one subtask alone when they come to it: that is less to look at, but what is missing then shows higher
+    up, and some tasks are parts of methods.
     """
 
     def __init__(self, problem: HtnProblem, budget: Budget, *, pulled: bool = False) -> None:
         classical = to_adl(problem.classical)
         self.domain: HtnDomain = replace(rooted(problem), classical=classical.domain)
+        if pulled:
+            written = _written(classical)
+            self.domain = split(self.domain, lambda predicate: predicate not in written)
         needs = Needs(self.domain, problem.classical.all_objects, alone=problem.is_ordered) if pulled else None
         self.normal = normalise(_program(self.domain, classical, needs))
         self.relaxed = Relaxed(self.normal, budget)
@@ -52,7 +57,7 @@ class Reach:
     def choices(self, method: Method, task: Atom) -> Iterator[dict[str, str]]:
         """Yield for which objects `method` may apply to the ground `task`."""
         names = [each.name for each in method.parameters]
-        bound = _unified(method.task, task)
+        bound = unified(method.task, task)
         if bound is None:
             return
         pattern = _head(_APPLIES + method.name, method)
@@ -69,7 +74,13 @@ class Reach:
         return atom.predicate in self.relaxed.database.growing
 
 
-def _unified(pattern: Atom, task: Atom) -> dict[str, str] | None:
+def _written(classical: Problem) -> set[str]:
+    """Return the predicates that actions write or axioms derive."""
+    actions = classical.domain.actions.values()
+    return {predicate for action in actions for predicate, _ in changes(action)} | classical.domain.derived
+
+
+def unified(pattern: Atom, task: Atom) -> dict[str, str] | None:
     """Return what the variables of `pattern` stand for where it is `task`; None where it cannot be."""
     bound: dict[str, str] = {}
     for term, value in zip(pattern.args, task.args, strict=True):

@@ -171,6 +171,8 @@ class WhyNot:
             yield (
                 "no plan, proved: everything was tried, and each way ends; the furthest:"
                 if self.exhausted
+                else "of what was tried, these ways got furthest:"
+                if self.stopped_by is not None
                 else "no single condition rules out a plan; of what was tried, these ways got furthest:"
             )
             for dead_end in self.dead_ends:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from htn.explain.choices import FirstChoices, PossibleChoices
 from htn.explain.impossible import impossible, lacking
 from htn.explain.observed import observed
 from htn.explain.reach import Reach
@@ -12,8 +15,10 @@ from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
 from planner.plan import StoppedBy
 
-EXACT_SECONDS: Final = 5.0
+EXACT_SECONDS: Final = 2.0
 """So long, and for a third of the time at most, it is tried to find each condition where it is missing."""
+MEMORY_SHARE: Final = 0.7
+"""The part of the memory that the relaxed world may take; what is met without it needs some, too."""
 
 
 def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
@@ -27,17 +32,16 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
 
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
-    try:
-        reach = _reach(problem, budget)
-        failures = impossible(reach)
-        lacks = lacking(problem.classical.goal.hard, reach)
-    except LimitReached as limit:
-        return WhyNot(problem.name, stopped_by=limit.stopped_by)
-    if lacks is None:
-        lacks = (Lack(str(problem.classical.goal.hard), "which no facts at all would make true"),)
-    if failures or lacks:
-        return WhyNot(problem.name, failures, lacks)
-    met = observed(problem, reach, budget)
+    found = _proved(problem, budget)
+    if isinstance(found, WhyNot):
+        return found
+    if isinstance(found, Reach):
+        met = observed(problem, PossibleChoices(found), budget)
+    elif found is StoppedBy.CANCELLED:
+        return WhyNot(problem.name, stopped_by=found)
+    else:
+        met = observed(problem, FirstChoices(problem), budget)
+        met.stopped_by = met.stopped_by or found
     return WhyNot(
         problem.name,
         dead_ends=met.dead_ends,
@@ -47,14 +51,33 @@ def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     )
 
 
+def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
+    """Return why there can be no plan; or the relaxed world, where that does not show; or what limit was reached."""
+    try:
+        reach = _reach(problem, budget)
+        failures = impossible(reach)
+        lacks = lacking(problem.classical.goal.hard, reach)
+    except LimitReached as limit:
+        return limit.stopped_by
+    if lacks is None:
+        lacks = (Lack(str(problem.classical.goal.hard), "which no facts at all would make true"),)
+    return WhyNot(problem.name, failures, lacks) if failures or lacks else reach
+
+
 def _reach(problem: HtnProblem, budget: Budget) -> Reach:
     """Return the relaxed world; a large one, in which methods require what their subtasks need."""
-    seconds = EXACT_SECONDS if budget.remaining is None else min(EXACT_SECONDS, max(budget.remaining, 0.0) / 3)
     try:
-        found = Reach(problem, Budget(seconds, budget.memory_limit, budget.cancel))
+        found = Reach(problem, _part(budget, 1 / 3, EXACT_SECONDS))
     except LimitReached as limit:
         if limit.stopped_by is not StoppedBy.TIME:
             raise
-        return Reach(problem, budget, pulled=True)
+        found = Reach(problem, _part(budget, 2 / 3), pulled=True)
     found.relaxed.budget = budget
     return found
+
+
+def _part(budget: Budget, share: float, most: float = math.inf) -> Budget:
+    """Return a `share` of what is left of `budget`, `most` seconds at most; of the memory, most of it."""
+    memory = None if budget.memory_limit is None else budget.memory_limit * MEMORY_SHARE
+    seconds = most if budget.remaining is None else min(most, budget.remaining * share)
+    return Budget(None if math.isinf(seconds) else seconds, memory, budget.cancel)

@@ -47,7 +47,7 @@ class Relaxed:
         self._initial = self._table.holding(self.database.initial)
         derived = {rule.head for rule in rules}
         given = [*self._initial, *(~fact for fact in range(len(self._table.atoms)) if fact not in self._initial)]
-        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules))
+        self._possible = _closure([*given, *(~fact for fact in derived)], _operators(self.actions, rules), budget)
         self._relations: dict[str, Relation] = {}
 
     def relation(self, predicate: str) -> Relation:
@@ -142,14 +142,23 @@ def _operators(actions: Iterable[RawAction], rules: Iterable[RawRule]) -> Iterat
         yield list(rule.body), [rule.head]
 
 
-def _closure(given: Iterable[Number], operators: Iterable[Operator]) -> set[Number]:
-    """Return all literals that become possible; each operator counts the conditions that it still waits for."""
+ROUNDS: Final = 4096
+"""So often the closure goes round between two looks at the limits: some milliseconds."""
+
+
+def _closure(given: Iterable[Number], operators: Iterable[Operator], budget: Budget) -> set[Number]:
+    """Return all literals that become possible; each operator counts the conditions that it still waits for.
+
+    Raises `LimitReached`.
+    """
     possible: set[Number] = set()
     queue = deque(given)
     waiting: dict[Number, list[int]] = defaultdict(list)
     missing: list[int] = []
     results: list[list[Number]] = []
     for number, (condition, result) in enumerate(operators):
+        if not number % ROUNDS:
+            budget.check()
         needed = set(condition)
         missing.append(len(needed))
         results.append(result)
@@ -162,6 +171,8 @@ def _closure(given: Iterable[Number], operators: Iterable[Operator]) -> set[Numb
         if literal in possible:
             continue
         possible.add(literal)
+        if not len(possible) % ROUNDS:
+            budget.check()
         for number in waiting.pop(literal, ()):
             missing[number] -= 1
             if not missing[number]:

@@ -4,7 +4,9 @@ import pytest
 from htn_brute import TooManyNetworks, cheapest
 
 from htn.explain import explain_plan, why_not
+from htn.explain.choices import FirstChoices
 from htn.explain.impossible import impossible
+from htn.explain.observed import observed
 from htn.explain.reach import Reach
 from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from planner import solve
@@ -45,6 +47,24 @@ def test_what_is_pulled_up_rules_out_what_is_ruled_out_anyway(features):
         assert bool(exact) is bool(pulled), seed
         same += bool(pulled)
     assert same > 1
+
+
+@pytest.mark.parametrize("features", KINDS)
+def test_what_is_tried_without_the_relaxed_world_is_no_proof(features):
+    dead_ends = solvable = 0
+    for seed in range(40):
+        problem = random_htn(seed, features)
+        try:
+            cost = cheapest(problem, 1_000)
+        except TooManyNetworks:
+            continue
+        met = observed(problem, FirstChoices(problem), Budget(10))
+        assert not met.exhausted
+        assert not met.solvable or cost is not None, seed
+        dead_ends += bool(met.dead_ends)
+        solvable += met.solvable
+    assert dead_ends > 3
+    assert solvable > 5
 
 
 @pytest.mark.parametrize("features", KINDS)

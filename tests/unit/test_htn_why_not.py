@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from itertools import pairwise
 
@@ -11,10 +12,12 @@ import pytest
 from htn.explain import explain_plan, why_not
 from htn.hddl import parse_domain, parse_problem
 from planner import solve
-from planner.budget import Budget
+from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
+from planner.explain.relaxed import _closure
 from planner.plan import Plan, Status, Step, StoppedBy
 
+reasons = sys.modules["htn.explain.why_not"]
 DOMAIN = """
 (define (domain errands) (:types item place)
  (:constants home - place)
@@ -168,6 +171,46 @@ def test_limits_are_told_and_not_raised():
     found = why_not(problem_of("(collect x) (collect y)"), Budget(cancel=cancelled))
     assert (found.proved, found.stopped_by) == (False, StoppedBy.CANCELLED)
     assert str(found) == "not followed further; ended: cancellation"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proved_in_a_hurry_is_proved_anyway(name, monkeypatch):
+    """Where there is no time for the exact relaxed world, what is missing shows in a smaller one."""
+    monkeypatch.setattr(reasons, "EXACT_SECONDS", 0.0)
+    problem, _, _ = CASES[name]
+    found = why_not(problem, Budget(60))
+    assert found.proved
+    assert found.stopped_by is None
+
+
+def test_objects_that_one_subtask_alone_is_about_are_told_with_it(monkeypatch):
+    monkeypatch.setattr(reasons, "EXACT_SECONDS", 0.0)
+    text = "(define (problem p) (:domain errands) (:objects a b - place can x y - item) (:init (at a) (road a b))"
+    network = "(:htn :parameters (?i ?j - item) :ordered-subtasks (and (collect ?i) (collect ?j)))"
+    found = why_not(parse_problem(f"{text} {network})", parse_domain(DOMAIN)), Budget(60))
+    assert [each.task for each in found.failures][-1] == "task 1 of the problem"
+    assert "@" not in str(found)
+
+
+def no_room(*_given, **_options):
+    raise LimitReached(StoppedBy.MEMORY)
+
+
+def test_without_room_for_the_relaxed_world_some_ways_are_tried(monkeypatch):
+    monkeypatch.setattr(reasons, "_reach", no_room)
+    found = why_not(problem_of("(go b) (collect y) (go a)"), Budget(60))
+    assert (found.proved, found.solvable, found.stopped_by) == (False, False, StoppedBy.MEMORY)
+    lines = str(found).splitlines()
+    assert lines[0] == "of what was tried, these ways got furthest:"
+    assert lines[-1] == "not followed further; ended: the memory limit"
+    assert "    hop: no choice of objects can work here" in lines
+    assert why_not(problem_of("(collect x)"), Budget(60)).solvable
+
+
+def test_the_closure_of_the_relaxed_world_keeps_to_its_budget():
+    assert _closure([1], [([1], [2, 3])], Budget()) == {1, 2, 3}
+    with pytest.raises(LimitReached):
+        _closure([1], [([1], [2])], Budget(0))
 
 
 def test_many_tasks_and_choices_are_told_in_part():
