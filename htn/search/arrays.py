@@ -162,7 +162,12 @@ class Board:
     def demands(self) -> Demands:
         """Return what takes part in explorations, for a search that numbers its relaxed plans from 1 on."""
         self._explorers += 1
-        return self._demands._replace(marked=zeros(len(self._demands.marked)), own=words([self._explorers]))
+        shared = self._demands
+        return shared._replace(
+            marked=zeros(len(shared.marked)),
+            own=words([self._explorers]),
+            progress=shared.progress._replace(number=zeros(len(shared.progress.number))),
+        )
 
 
 class _Line:

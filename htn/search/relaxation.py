@@ -14,6 +14,7 @@ from planner.compiled.relaxed import facts_of_zero
 from planner.kernels.composition import OWNER, Demands
 from planner.kernels.compounds import NEEDS, Library, Needs
 from planner.kernels.data import NOTHING, Relaxed
+from planner.kernels.explored import LOWEST, Progress
 from planner.kernels.lists import Lists
 from planner.records import dataclass
 from planner.task import Task
@@ -59,6 +60,7 @@ class Relaxation:
             empty_index(count),
             zeros(OWNER + 1),
             zeros(1),
+            Progress(zeros(len(self.at_first)), zeros(LOWEST + 1)),
         )
 
 

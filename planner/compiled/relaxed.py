@@ -77,7 +77,7 @@ def achievers(facts: int, actions: int) -> Achievers:
 def reachable(relaxed: Relaxed) -> Reachable:
     """Return room for the facts that wait to be looked into."""
     entries = len(relaxed.effect) + 1
-    return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries), zeros(3))
+    return Reachable(empty_index(VALUES), empty_index(entries), empty_index(entries))
 
 
 def exploration(relaxed: RelaxedTask, missing: array[int], costs: Sequence[int], packing: Packing) -> Exploration:

@@ -11,22 +11,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.kernels.data import INFINITE, Exploration, Relaxed, Space
+from planner.kernels.explored import Progress, begin_again, go_on
 from planner.kernels.hierarchy import EMPTY, Hierarchy, Stacks
 from planner.kernels.kernel import Index, Words, entry, kernel
 from planner.kernels.lists import Lists
 from planner.kernels.relaxed import move
-from planner.kernels.relaxed_plan import (
-    LEFT,
-    MADE,
-    REACHED,
-    Achievers,
-    Reachable,
-    achieve,
-    extracted,
-    forget_entries,
-    go_on,
-    want,
-)
+from planner.kernels.relaxed_plan import REACHED, Achievers, Reachable, extracted, want
 
 ACTIVE: Final = 0
 """Where in `Demands.many` it stands how many components take part."""
@@ -44,7 +34,8 @@ class Demands(NamedTuple):
     By task: its `component`. By component: the others that it `links` to, and the `operators` of its tasks.
     `marked` is the number of the last relaxed plan that it might take part in, `asked` when it was asked for last,
     `on` whether it takes part now: those that do are the first of `active`. `queue` is room for components; `own[0]` is
-    another number for each who explores in the same room.
+    another number for each who explores in the same room, and
+    `progress` how far the exploration is.
     """
 
     component: Index
@@ -57,6 +48,7 @@ class Demands(NamedTuple):
     queue: Index
     many: Words
     own: Words
+    progress: Progress
 
 
 @kernel
@@ -86,7 +78,7 @@ def composition(
             roots = _mark(demands, demands.component[task] + 0, plan, roots)
         cell = stacks.cells.state[2 * cell + 1] + 0
     _demand(relaxed, room, achievers, reachable, space, demands, states, state * len(room.state), roots, plan)
-    return _rest(relaxed, room, achievers, reachable, count, plan, again)
+    return _rest(relaxed, room, achievers, reachable, demands, count, plan, again)
 
 
 @entry
@@ -113,7 +105,7 @@ def compose(
     _demand(relaxed, room, achievers, reachable, space, demands, state, 0, roots, plan)
     for index in range(tasks, tasks + facts):
         count = want(room, achievers, wanted[index] + 0, count, plan)
-    return _rest(relaxed, room, achievers, reachable, count, plan, 0)
+    return _rest(relaxed, room, achievers, reachable, demands, count, plan, 0)
 
 
 @kernel
@@ -155,14 +147,7 @@ def _demand(
     if not known:
         _let_in(room, demands, roots, plan)
     move(relaxed, room, space.coding, state, base)
-    forget_entries(reachable)
-    many = 0
-    for operator in range(len(room.missing)):
-        missing = room.at_first[operator] + 0
-        room.missing[operator] = missing
-        if not missing:
-            many = achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator] + 0, many)
-    reachable.progress[MADE], reachable.progress[LEFT] = many, many
+    begin_again(relaxed, room, achievers, reachable, demands.progress)
 
 
 @kernel
@@ -206,7 +191,14 @@ def _wait(room: Exploration, demands: Demands, component: int, difference: int) 
 
 @kernel
 def _rest(
-    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, count: int, plan: int, again: int
+    relaxed: Relaxed,
+    room: Exploration,
+    achievers: Achievers,
+    reachable: Reachable,
+    demands: Demands,
+    count: int,
+    plan: int,
+    again: int,
 ) -> int:
     """Return the size of a relaxed plan for the `count` facts in the queue, and the goal; and what is done `again`."""
     goal = len(relaxed.cost) - 1
@@ -216,6 +208,6 @@ def _rest(
     for place in range(count):
         if room.looked[achievers.queue[place]] != REACHED:
             missing += 1
-    if go_on(relaxed, room, achievers, reachable, missing, plan):
+    if go_on(relaxed, room, achievers, reachable, demands.progress, missing, plan):
         return INFINITE
     return extracted(relaxed, room, achievers, count, plan) + again

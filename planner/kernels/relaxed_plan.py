@@ -15,11 +15,6 @@ GIVEN: Final = 1
 """What `looked` says of facts that hold from the start."""
 REACHED: Final = 2
 
-MADE: Final = 0
-"""Places in `Reachable.progress`."""
-LEFT: Final = 1
-LOWEST: Final = 2
-
 
 class Achievers(NamedTuple):
     """By fact: the operator that achieves it at least cost, and the number of the last plan that it was wanted for.
@@ -37,14 +32,12 @@ class Reachable(NamedTuple):
     """Facts that wait to be looked into, by value: entries are linked lists of facts, the latest first.
 
     `first[v]` is the first entry of value v; the last bucket also has all greater values. There is room for an entry
-    for each effect of each operator. `progress` is how many entries were made, how many of them are left, and below
-    which value there are none.
+    for each effect of each operator.
     """
 
     first: Index
     fact: Index
     next: Index
-    progress: Words
 
 
 @kernel
@@ -91,29 +84,11 @@ def explore(
 
     They are those that were marked with the number of the `plan`.
     """
-    _achieve_ready(relaxed, room, achievers, reachable, seed)
-    left = go_on(relaxed, room, achievers, reachable, missing, plan)
-    forget_entries(reachable)
-    return left
-
-
-@kernel
-def forget_entries(reachable: Reachable) -> None:
-    """Let nothing wait any more."""
-    if reachable.progress[LEFT]:
-        for bucket in range(reachable.progress[LOWEST], len(reachable.first)):
-            reachable.first[bucket] = NOTHING
-    reachable.progress[MADE], reachable.progress[LEFT], reachable.progress[LOWEST] = 0, 0, 0
-
-
-@kernel
-def go_on(
-    relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, missing: int, plan: int
-) -> int:
-    """Go on with an exploration until the `missing` facts are found; return how many cannot be."""
     value = room.value
-    many, left, bucket = reachable.progress[MADE] + 0, reachable.progress[LEFT] + 0, reachable.progress[LOWEST] + 0
-    while left and missing:
+    many = _achieve_ready(relaxed, room, achievers, reachable, seed)
+    bucket, most = 0, len(reachable.first) - 1
+    left = many
+    while left and bucket <= most:
         entry = reachable.first[bucket] + 0
         if entry == NOTHING:
             bucket += 1
@@ -121,7 +96,7 @@ def go_on(
         reachable.first[bucket] = reachable.next[entry]
         left -= 1
         fact = reachable.fact[entry] + 0
-        if room.looked[fact]:
+        if room.looked[fact] or not missing:
             continue
         room.looked[fact] = REACHED
         if achievers.wanted[fact] == plan:
@@ -136,13 +111,12 @@ def go_on(
                 before = many
                 many = achieve(relaxed, room, achievers, reachable, operator, total, many)
                 left += many - before
-    reachable.progress[MADE], reachable.progress[LEFT], reachable.progress[LOWEST] = many, left, bucket
     return missing
 
 
 @kernel
-def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> None:
-    """Fire the operators that are ready at first, in an order by `seed`."""
+def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, reachable: Reachable, seed: int) -> int:
+    """Fire the operators that are ready at first, in an order by `seed`; return how many facts wait."""
     many, operators = 0, len(relaxed.cost)
     shift = (seed * MULTIPLIER & LOW_BITS) % operators
     for index in range(operators):
@@ -150,8 +124,8 @@ def _achieve_ready(relaxed: Relaxed, room: Exploration, achievers: Achievers, re
         if operator >= operators:
             operator -= operators
         if not room.missing[operator]:
-            many = achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator] + 0, many)
-    reachable.progress[MADE], reachable.progress[LEFT], reachable.progress[LOWEST] = many, many, 0
+            many = achieve(relaxed, room, achievers, reachable, operator, relaxed.cost[operator], many)
+    return many
 
 
 @kernel
