@@ -5,7 +5,7 @@ Action names, parameters and costs stay as they are, so a plan of the result is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from planner.model import (
     OPEN,
@@ -21,13 +21,18 @@ from planner.model import (
     Predicate,
     Problem,
     Term,
+    TypeHierarchy,
     Variable,
     When,
     is_variable,
 )
 from planner.model.actions import deleted
 from planner.model.formulas import conjunction, conjuncts, free_variables
+from planner.model.memo import kept_with_domain
 from planner.records import dataclass, replace
+
+Types = Mapping[str, tuple[str, ...]]
+"""What each term is of."""
 
 
 def to_adl(problem: Problem) -> Problem:
@@ -76,7 +81,9 @@ def _stale_rules(domain: DomainModel) -> Iterator[StaleRule]:
 
 
 def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, ...], history: _History) -> Action:
-    effects = [plain for effect in action.effects for plain in _plain_effects(effect, domain, rules)]
+    types = {each.name: each.types for each in domain.constants}
+    types |= {each.name: each.types for each in action.parameters}
+    effects = [plain for effect in action.effects for plain in _plain_effects(effect, domain, rules, types)]
     unconditional = [effect for effect in effects if effect.requires == TRUE and not effect.variables]
     provides = [literal for effect in unconditional for literal in effect.provides]
     provides += history.provided_by(action)
@@ -91,14 +98,16 @@ def _plain_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, .
     )
 
 
-def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...]) -> Iterator[When]:
+def _plain_effects(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...], types: Types) -> Iterator[When]:
     if effect.provides:
         yield replace(effect, modifies=())
     retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
     written = [_Write(atom) for atom in _written_atoms(effect)]
     retracted += stale_after(written, rules)
+    types = {**types, **{each.name: each.types for each in effect.variables}}
     for write in dict.fromkeys(retracted):
-        yield _retraction(effect, write, domain)
+        if _may_match(write, domain, types):
+            yield _retraction(effect, write, domain, types)
 
 
 def _written_atoms(effect: When) -> Iterator[Atom]:
@@ -140,21 +149,47 @@ def _stale_by(write: _Write, rule: StaleRule) -> _Write | None:
     return _Write(pattern, frozenset(equalities))
 
 
-def _retraction(effect: When, write: _Write, domain: DomainModel) -> When:
-    """Return the effect that deletes every fact that `write` covers."""
+def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
+    """Return whether facts that `write` covers can exist: its constants are of the types of their predicate."""
+    parameters = domain.predicates[write.pattern.predicate].parameters
+    return all(
+        is_variable(arg) or arg not in types or _hierarchy(domain).is_a(types[arg], parameter.types)
+        for arg, parameter in zip(write.pattern.args, parameters, strict=True)
+    )
+
+
+@kept_with_domain
+def _hierarchy(domain: DomainModel) -> TypeHierarchy:
+    return TypeHierarchy(domain.types)
+
+
+def _fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeHierarchy) -> bool:
+    """Return whether whatever `term` is may stand for `parameter`."""
+    return not is_variable(term) or all(hierarchy.is_a([each], parameter.types) for each in types.get(term, ()))
+
+
+def _retraction(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
+    """Return the effect that deletes every fact that `write` covers.
+
+    A term that may be of another type than its place asks for gets a variable of that type that is the same.
+    """
     taken = {variable.name for variable in effect.variables} | free_variables(effect.requires)
     fresh: list[Variable] = []
     args: list[Term] = []
+    equalities = sorted(write.equalities, key=str)
     parameters = domain.predicates[write.pattern.predicate].parameters
     for arg, parameter in zip(write.pattern.args, parameters, strict=True):
-        if arg == OPEN:
-            name = f"?any{len(fresh)}"
-            while name in taken or name in write.pattern.args:
-                name += "_"
-            fresh.append(Variable(name, parameter.types))
-            arg = name  # noqa: PLW2901 - the open argument gets its variable
-        args.append(arg)
-    condition = And((effect.requires, *sorted(write.equalities, key=str))) if write.equalities else effect.requires
+        if arg != OPEN and _fits(arg, types, parameter, _hierarchy(domain)):
+            args.append(arg)
+            continue
+        name = f"?any{len(fresh)}"
+        while name in taken or name in write.pattern.args:
+            name += "_"
+        fresh.append(Variable(name, parameter.types))
+        args.append(name)
+        if arg != OPEN:
+            equalities.append(Equals(name, arg))
+    condition = And((effect.requires, *equalities)) if equalities else effect.requires
     atom = Not(Atom(write.pattern.predicate, tuple(args)))
     return When(_flat(condition), (atom,), (), (*effect.variables, *fresh))
 
