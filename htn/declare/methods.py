@@ -156,13 +156,16 @@ class Methods(Declarer):
         """Return a problem of this domain: `tasks` to be done, and a `goal` to hold then, if there is one.
 
         Tasks are written as the subtasks of a method; `parameters` are variables in them, for which any objects will
-        do that keep the `constraints`. All else is as in `Domain.problem`.
+        do that keep the `constraints`. All else is as in `Domain.problem`, whose default `resolution` holds here, too.
         """
         place = caller()
         self._classical(place)
         types = self._hierarchy.types
         found, entities = objects_of(objects, types, place)
         domain = self._model(place)
+        rounded = resolution_of(resolution, place)
+        if isinstance(self._domain, Domain):
+            rounded, entities = rounded or self._domain.resolution, {**self._domain.entities, **entities}
         classical = ProblemBuilder(domain.classical, found, place).build(
             name or domain.name,
             initial,
@@ -170,7 +173,7 @@ class Methods(Declarer):
             values=values or {},
             unknown=unknown,
             metric=metric,
-            resolution=resolution_of(resolution, place),
+            resolution=rounded,
             entities=entities,
         )
         variables = planning_of(from_mapping(parameters, types, place), "the problem", place)

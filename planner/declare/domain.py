@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
 from planner.declare.declarations import Declarations, objects_of
@@ -58,6 +59,16 @@ class Domain:
     def name(self) -> str:
         """The name of the domain."""
         return self._declarations.name
+
+    @property
+    def resolution(self) -> Decimal | None:
+        """What costs and values written as floats are rounded to, where an action or a problem says nothing else."""
+        return self._declarations.resolution
+
+    @property
+    def entities(self) -> dict[str, Entity]:
+        """The Python values that were given for constants, by name."""
+        return dict(self._entities)
 
     @property
     def model(self) -> DomainModel:

@@ -220,6 +220,18 @@ def test_problems(how: Methods) -> None:
     assert cheapest_steps(problem) == expected
 
 
+@pytest.mark.parametrize("resolution", [None, "0.25"])
+def test_problems_inherit_what_the_domain_says(resolution: str | None) -> None:
+    roads = Domain("roads", resolution="0.5", constants=[Room("hall")])
+    roads.function("length", Room)
+    roads.action("walk", parameters={"room": Room}, provides=["walked(room)"], cost="length(room)")
+    given = {"values": {"length(hall)": 2.3}, "resolution": resolution}
+    found, plain = Methods(roads).problem(tasks=["walk(hall)"], **given), roads.problem(**given)
+    assert found.classical.values == plain.values
+    assert found.classical.entities == plain.entities
+    assert plain.entities
+
+
 def test_problems_with_parameters_and_orders(how: Methods) -> None:
     problem = courier(how).problem(
         objects=[Room("lab"), Robot("r2"), Robot("r3")],
