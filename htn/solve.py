@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import ground
-from htn.lifted.turns import Enough, Meanwhile, depth_first
+from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
 from htn.strategy import automatic
 from planner.annotations import Final
@@ -40,8 +40,19 @@ def solve(
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     check_limits(time_limit, memory_limit)
+    if engine is not None:
+        from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
+
+        return solve_with(
+            problem,
+            engine,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            on_progress=on_progress,
+            cancel=cancel,
+        )
     checked_names(mode, search, heuristic)
-    for kind, name in (("search", search), ("heuristic", heuristic), ("engine", engine)):
+    for kind, name in (("search", search), ("heuristic", heuristic)):
         if name is not None:
             hint = f"without --{kind}, the searches for hierarchies take turns"
             raise UnsupportedError(f"the {kind} {name!r} for a hierarchical problem", hint)
@@ -66,8 +77,8 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:
-    steps = None if mode == "optimal" else depth_first(problem, answer)
-    meanwhile = Meanwhile(answer.budget, steps, enough=mode == "first")
+    descent = None if mode == "optimal" else Descent(problem, answer)
+    meanwhile = Meanwhile(answer.budget, descent, enough=mode == "first")
     try:
         found = ground(problem, meanwhile)
         answer.hierarchy(found)

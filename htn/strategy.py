@@ -27,8 +27,8 @@ WEIGHTS: Final = (5, 3, 2, 1)
 """The same in a row of searches for ever better plans."""
 LATER: Final = 0.3
 """Seconds of processor time that others have before a search starts that finds long plans."""
-SOON: Final = 0.08
-"""The same for the search without grounding, which is done within milliseconds or not soon."""
+ALMOST_ALL: Final = 50
+"""The share of a search that had nothing to give up so far."""
 LARGE: Final = 100_000
 """Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
@@ -40,7 +40,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     if ground.root is not None:
         run.proved(board.hierarchy.least[ground.root])
     if mode != "optimal":
-        ending = yield from until_plan(take_turns(_first(board, run, meanwhile.steps), run), run)
+        ending = yield from until_plan(take_turns(_first(board, run, meanwhile), run), run)
         if ending is Ending.EXHAUSTED:
             return ending
         yield  # the first plan may be all that is wanted
@@ -53,7 +53,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     return (yield from take_turns(contenders, run))
 
 
-def _first(board: Board, run: Run, lifted: Steps | None) -> list[Contender]:
+def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
     """Return searches for a first plan."""
     large = len(board.costs) + len(board.ground.methods) >= LARGE
     contenders = [
@@ -64,8 +64,9 @@ def _first(board: Board, run: Run, lifted: Steps | None) -> list[Contender]:
         Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
         Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), run), 1),
     ]
-    if lifted is not None:
-        contenders.append(Contender(lifted, 3, spent=LATER))
+    if meanwhile.steps is not None:
+        straight = meanwhile.is_straight
+        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if straight else 3, spent=0.0 if straight else LATER))
     if not board.ground.is_ordered:
         contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))
     return contenders

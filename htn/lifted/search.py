@@ -63,6 +63,8 @@ class DepthFirst:
         self._active: dict[int, tuple[Choice, int]] = {}
         """The choices for tasks that are not done yet, and their places."""
         self.expanded = 0
+        self.given_up = 0
+        """How many tasks could not be done in any other way."""
 
     def steps(self) -> Steps:
         """Search for a plan: `FIRST_PLAN` when there is one."""
@@ -180,6 +182,7 @@ class DepthFirst:
     def _give_up(self, choice: Choice) -> None:
         """Remember what became of a task: for good, or for as long as the task is being done that it depends on."""
         choices, key = self._choices, choice.key
+        self.given_up += 1
         for each in choice.scoped:
             self._known.pop(each, None)
         if key:

@@ -1,4 +1,4 @@
-"""The search without grounding takes its turns while others ground."""
+"""The searches without grounding take their turns while others ground."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 from htn.answer import HtnAnswer
 from htn.lifted.code import Unfit
-from htn.lifted.machine import machine
+from htn.lifted.machine import Machine, machine
 from htn.lifted.search import DepthFirst
 from htn.lifted.trees import plan_by
 from htn.model import HtnProblem
@@ -23,29 +23,53 @@ TURN: Final = 0.02
 """Seconds of processor time between two questions whether it has been long enough."""
 SHARE: Final = 0.5
 """The part of the time from then on that is spent without grounding."""
+STRAIGHT: Final = 0.9
+"""The same as long as nothing had to be given up."""
 
 
-def depth_first(problem: HtnProblem, answer: HtnAnswer) -> Steps:
-    """Search for one plan without grounding, and offer it: methods are tried as they are declared, or backwards."""
-    turns = [
-        Contender(_depth_first(problem, answer, backwards=False), 2),
-        Contender(_depth_first(problem, answer, backwards=True), 1, spent=ALONE),
-    ]
-    return (yield from until_plan(take_turns(turns, answer.run), answer.run))
+class Descent:
+    """Searches for one plan without grounding, which offer it: methods are tried as they are declared, or backwards.
 
+    `is_straight` tells that nothing had to be given up so far: that is how it goes where methods say all that there is
+    to know.
+    """
 
-def _depth_first(problem: HtnProblem, answer: HtnAnswer, *, backwards: bool) -> Steps:
-    try:
-        made = machine(problem, backwards=backwards)
-    except (Unfit, SyntaxError, RecursionError):  # what Python does not compile is too deep for it
-        return Ending.INCOMPLETE
-    yield
-    search = DepthFirst(made)
-    ending = yield from search.steps()
-    if ending is Ending.FIRST_PLAN:
-        answer.run.by = ("depth-first", "blind")
-        answer.offer(plan_by(search.ways, made, problem))
-    return ending
+    def __init__(self, problem: HtnProblem, answer: HtnAnswer) -> None:
+        self._problem, self._answer = problem, answer
+        self.is_straight = False
+
+    def steps(self) -> Steps:
+        """Search for a plan: `FIRST_PLAN` when there is one."""
+        run = self._answer.run
+        turns = [
+            Contender(self._search(backwards=False), 2),
+            Contender(self._search(backwards=True), 1, spent=ALONE),
+        ]
+        return (yield from until_plan(take_turns(turns, run), run))
+
+    def _search(self, *, backwards: bool) -> Steps:
+        try:
+            made = machine(self._problem, backwards=backwards)
+        except (Unfit, SyntaxError, RecursionError):  # what Python does not compile is too deep for it
+            return Ending.INCOMPLETE
+        yield
+        search = DepthFirst(made)
+        steps = search.steps()
+        while not search.given_up:
+            self.is_straight = not backwards
+            try:
+                next(steps)
+            except StopIteration as stop:
+                return self._ended(stop.value, search, made)
+            yield
+        self.is_straight = False
+        return self._ended((yield from steps), search, made)
+
+    def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
+        if ending is Ending.FIRST_PLAN:
+            self._answer.run.by = ("depth-first", "blind")
+            self._answer.offer(plan_by(search.ways, made, self._problem))
+        return ending
 
 
 class Enough(BaseException):
@@ -53,18 +77,24 @@ class Enough(BaseException):
 
 
 class Meanwhile(Budget):
-    """A budget as `budget`: whoever asks it lets `steps` go on for their share of the time.
+    """A budget as `budget`: whoever asks it lets a `descent` go on for its share of the time.
 
-    `steps` are None where there are none, or no more. With `enough`, `Enough` is raised when that gave a plan.
+    Its `steps` are None where there is none, or when it is over. With `enough`, `Enough` is raised when it gave a plan.
     """
 
-    __slots__ = ("_enough", "_next", "steps")
+    __slots__ = ("_descent", "_enough", "_next", "steps")
 
-    def __init__(self, budget: Budget, steps: Steps | None, *, enough: bool) -> None:
+    def __init__(self, budget: Budget, descent: Descent | None, *, enough: bool) -> None:
         super().__init__(budget.time_limit, budget.memory_limit, budget.cancel, budget.started)
-        self.steps = steps
+        self._descent = descent
+        self.steps = descent.steps() if descent else None
         self._enough = enough
         self._next = time.thread_time() + AFTER
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether the descent had nothing to give up so far."""
+        return self._descent is not None and self._descent.is_straight
 
     def check(self) -> None:
         """Raise `LimitReached` when a limit is reached, or `Enough`."""
@@ -79,4 +109,5 @@ class Meanwhile(Budget):
             self.steps = None
             if self._enough and stop.value is Ending.FIRST_PLAN:
                 raise Enough from None
-        self._next = time.thread_time() + TURN * (1 - SHARE) / SHARE
+        share = STRAIGHT if self.is_straight else SHARE
+        self._next = time.thread_time() + TURN * (1 - share) / share
