@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from htn.conditions import check_conditions
 from htn.explain.impossible import impossible
 from htn.explain.reach import Reach
 from htn.model import HtnDomain, HtnProblem, Method
@@ -21,14 +22,16 @@ _OF_USE: Final = {"unused-predicate", "never-required", "unused-type"}
 
 def check_hierarchy(domain: HtnDomain) -> list[Finding]:
     """Return what can be said about `domain` without objects, the worst first."""
-    return _sorted([*_classical(domain, check_domain(domain.classical)), *_structure(domain)])
+    classical = _classical(domain, check_domain(domain.classical))
+    return _sorted([*classical, *_structure(domain), *check_conditions(domain, None)])
 
 
 def check_htn_problem(problem: HtnProblem, budget: Budget) -> list[Finding]:
     """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain = problem.domain
     classical = _classical(domain, check_problem(problem.classical, budget))
-    return _sorted([*classical, *_structure(domain), *_reach(problem, budget)])
+    conditions = check_conditions(domain, problem.classical)
+    return _sorted([*classical, *_structure(domain), *conditions, *_reach(problem, budget)])
 
 
 def _sorted(findings: list[Finding]) -> list[Finding]:

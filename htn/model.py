@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from planner.annotations import Any
     from planner.budget import Budget
     from planner.check import Finding
+    from planner.errors import Location
     from planner.plan import Plan, Result
     from planner.validate import Verdict
 
@@ -93,12 +94,14 @@ class Method:
 class HtnDomain:
     """A classical domain with compound tasks and methods; names map to what they declare, in the order of declaration.
 
-    No task has the name of an action.
+    No task has the name of an action. `inferred` are the predicates that nobody declared and methods alone name, each
+    with the place where one does so first.
     """
 
     classical: DomainModel
     tasks: Mapping[str, Task] = field(default_factory=dict)
     methods: Mapping[str, Method] = field(default_factory=dict)
+    inferred: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:

@@ -107,7 +107,7 @@ class Hierarchy:
             for use in declared.subtasks:
                 words.check_subtask(use)
         methods = {name: declared.method for name, declared in self._methods.items()}
-        return HtnDomain(words.extended(), tasks, methods)
+        return HtnDomain(words.extended(), tasks, methods, words.inferred)
 
 
 def network_of(

@@ -10,7 +10,7 @@ from planner.declare.scope import Use
 from planner.declare.signatures import Signatures
 from planner.declare.types import Types
 from planner.declare.words import count, either, plain
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, Location, did_you_mean
 from planner.model import DomainModel, Predicate, Variable
 from planner.records import replace
 
@@ -26,6 +26,8 @@ class Vocabulary:
         self._types = types
         self._tasks = tasks
         self._new = Signatures("predicate", Predicate)
+        self.inferred: dict[str, Location] = {}
+        """Where each new predicate is named first."""
 
     def check_head(self, use: Use) -> None:
         """Raise an error unless `use` is a declared task with arguments that it takes."""
@@ -69,6 +71,7 @@ class Vocabulary:
             raise use.place.error(f"{plain(use.atom)} is a condition, but {name!r} is {_a(kind)}")
         self._new.check_arities([use])
         self._new.note([use])
+        self.inferred.setdefault(name, use.place.location)
 
     def _check(self, use: Use, parameters: tuple[Variable, ...], kind: str) -> None:
         mistake = self._mistake(use, parameters, kind, use.place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htn.hddl import parse_domain, parse_problem
+from planner import load
 from planner.budget import Budget
 from planner.check import Level
 
@@ -77,3 +78,70 @@ def test_what_can_never_be_done_is_an_error():
         "error: task collect(i, b): it can never be done: fetch(i, b, a) needs open(b), which does not hold, and no"
         " action makes it true (and 1 more choice of objects) [impossible-task]"
     )
+
+
+TRIPS = """
+domain: trips
+types: {place: object}
+predicates: {open: {parameters: {p: place}}}
+actions:
+  go: {parameters: {p: place}, provides: ["at(p)"]}
+  unlock: {parameters: {p: place}, provides: ["open(p)"]}
+tasks: {visit: {parameters: {p: place}}}
+methods:
+  there:
+    task: visit(p)
+    parameters: {p: place}
+    requires: ["CONDITION"]
+    subtasks: ["go(p)", "unlock(p)"]
+---
+problem: one
+domain: trips
+objects: {hall: place}
+initial: [FACTS]
+tasks: ["visit(hall)"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "facts", "alone", "finding"),
+    [
+        ("open(p)", "", None, None),
+        ("road(p)", '"road(hall)"', None, None),
+        ("road(p)", "", None, "so method there can never apply [never-provided]"),
+        (
+            "opne(p)",
+            "",
+            "asks for it and no action provides it; unless initial states do, it is misspelt; did you mean 'open'?",
+            "so method there can never apply; did you mean 'open'? [never-provided]",
+        ),
+        ("not opne(p)", "", "did you mean 'open'?", "so it never holds; did you mean 'open'? [never-provided]"),
+        ("opne(p)", '"opne(hall)"', "did you mean 'open'?", None),
+    ],
+)
+def test_a_predicate_that_methods_alone_name(tmp_path, condition, facts, alone, finding):
+    path = tmp_path / "trips.yaml"
+    path.write_text(TRIPS.replace("CONDITION", condition).replace("FACTS", facts), encoding="utf-8")
+    problem = load(path)
+    for given, expected in ((problem.domain.check(), alone), (problem.check(Budget()), finding)):
+        found = [each for each in given if each.rule == "never-provided"]
+        assert bool(found) is bool(expected)
+        for each in found:
+            assert each.level is Level.WARNING
+            name = condition.removeprefix("not ").partition("(")[0]
+            start = f"warning: predicate {name}: only method there names it, at {path}:13:16, and nobody declares it; "
+            assert str(each).startswith(start)
+            assert expected in str(each)
+
+
+def test_a_declared_predicate_that_nothing_provides_is_worth_a_note_unless_misspelt():
+    text = CLEAN.replace("(:predicates", "(:predicates (opened ?p - place) (idle)").replace(
+        "(open ?p) (not", "(opened ?p) (idle) (not"
+    )
+    problem = "(define (problem p) (:domain errands) (:objects a - place i - item)"
+    problem += " (:htn :subtasks (collect i a)) (:init (open a)))"
+    found = parse_problem(problem, parse_domain(text)).check(Budget())
+    assert [(each.level, each.place) for each in found if each.rule == "never-provided"] == [
+        (Level.WARNING, "predicate opened"),
+        (Level.NOTE, "predicate idle"),
+    ]
