@@ -17,7 +17,7 @@ from planner.records import dataclass, field
 
 if TYPE_CHECKING:
     from htn.explain import TaskExplanation, WhyNot
-    from htn.unified import HtnOutgoing
+    from htn.unified import GroundOutgoing, HtnOutgoing
     from planner.annotations import Any
     from planner.budget import Budget
     from planner.check import Finding
@@ -180,11 +180,19 @@ class HtnProblem:
 
         return explain_plan(self, plan, budget)
 
-    def to_unified_planning(self, environment: Any = None, budget: Budget | None = None) -> HtnOutgoing:
-        """Return the problem as one of unified-planning; see `htn.unified.outgoing`."""
-        from htn.unified import to_unified_planning  # noqa: PLC0415 - slow to load
+    def to_unified_planning(
+        self, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+    ) -> HtnOutgoing | GroundOutgoing:
+        """Return the problem as one of unified-planning; see `htn.unified`."""
+        from htn.unified import grounded, to_unified_planning  # noqa: PLC0415 - slow to load
 
-        return to_unified_planning(self, environment, budget)
+        return (grounded if is_ground else to_unified_planning)(self, environment, budget)
+
+    def for_another_process(self, budget: Budget) -> HtnProblem:
+        """Return the problem without Python values; raises `LimitReached`."""
+        from htn.sent import sent  # noqa: PLC0415 - only foreign planners have processes of their own
+
+        return sent(self, budget)
 
     def why_not(self, budget: Budget) -> WhyNot:
         """Return why there is no plan, as far as that shows within `budget`."""

@@ -47,6 +47,10 @@ class OtherProblem(Named, Protocol):
     def domain(self) -> OtherDomain:
         """Its domain."""
 
+    @property
+    def classical(self) -> Problem:
+        """Its classical part: objects, initial state, goal and actions."""
+
     def solve(self, **options: Any) -> Result:
         """Return the answer to the problem; the options are those of `planner.solve`."""
 
@@ -68,8 +72,16 @@ class OtherProblem(Named, Protocol):
     def explain_plan(self, plan: Any, budget: Budget | None = None) -> Reasons:
         """Return why each step of `plan`, a valid one, is there; raises `LimitReached`."""
 
-    def to_unified_planning(self, environment: Any = None, budget: Budget | None = None) -> Any:
-        """Return the problem as one of unified-planning: what `planner.engines.others` calls `OtherOutgoing`."""
+    def to_unified_planning(
+        self, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
+    ) -> Any:
+        """Return the problem as one of unified-planning: what `planner.engines.others` calls `OtherOutgoing`.
+
+        With `is_ground`, nothing in it has parameters, quantifiers or conditional effects.
+        """
+
+    def for_another_process(self, budget: Budget) -> OtherProblem:
+        """Return the problem without Python values, which could not be sent; raises `LimitReached`."""
 
     def why_not(self, budget: Budget) -> Reasons:
         """Return why there is no plan, as far as that shows within `budget`."""

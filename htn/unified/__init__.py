@@ -5,7 +5,16 @@
 
 from __future__ import annotations
 
+from htn.unified.grounded import GroundOutgoing, grounded
 from htn.unified.incoming import FEATURES, HtnIncoming, from_unified_planning
 from htn.unified.outgoing import HtnOutgoing, to_unified_planning
 
-__all__ = ["FEATURES", "HtnIncoming", "HtnOutgoing", "from_unified_planning", "to_unified_planning"]
+__all__ = [
+    "FEATURES",
+    "GroundOutgoing",
+    "HtnIncoming",
+    "HtnOutgoing",
+    "from_unified_planning",
+    "grounded",
+    "to_unified_planning",
+]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
 from planner.engines.jobs import Answer
 from planner.errors import EngineError
+from planner.kinds import AnyProblem
 from planner.model import Metric, Problem
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact_sum
 from planner.validate import Simulation, validate
@@ -24,7 +25,7 @@ COMPLETE: Final = frozenset({"fast-downward", "fast-downward-opt", "symk", "symk
 _STOPS: Final = {"TIMEOUT": StoppedBy.TIME, "MEMOUT": StoppedBy.MEMORY}
 
 
-def judged(problem: Problem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+def judged(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
     """Return the result for `problem` that the `answer` of an engine that finished supports.
 
     Raises `EngineError` where the plan is invalid, or where the engine failed.
@@ -49,18 +50,30 @@ def judged(problem: Problem, engine: str, answer: Answer, statistics: Statistics
             raise EngineError(f"{engine} failed ({status.lower().replace('_', ' ')}): {answer.reason}")
 
 
-def checked(problem: Problem, engine: str, steps: tuple[Step, ...]) -> Plan:
-    """Return `steps` as a plan with exact costs; raise `EngineError` where it is none for `problem`."""
-    verdict = validate(problem, steps)
+def checked(problem: AnyProblem, engine: str, steps: tuple[Step, ...], tree: Any = None) -> Plan:
+    """Return `steps`, which came of `tree`, as a plan with exact costs.
+
+    Raises `EngineError` where it is none for `problem`.
+    """
+    verdict = validate(_classical(problem), steps)
     if not verdict.valid:
         raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
-    costs = Simulation(problem)
-    return Plan(tuple([replace(step, cost=costs.cost(step)) for step in steps]), problem)
+    costs = Simulation(_classical(problem))
+    plan = Plan(tuple([replace(step, cost=costs.cost(step)) for step in steps]), problem, tree)
+    if not isinstance(problem, Problem):
+        verdict = problem.validate(plan)
+        if not verdict.valid:
+            raise EngineError(f"{engine} gave an invalid plan: {verdict.reason}")
+    return plan
 
 
-def _with_plan(problem: Problem, engine: str, answer: Answer, statistics: Statistics) -> Result:
-    plan = checked(problem, engine, answer.steps or ())
-    costs_count = answer.sees_costs or is_uniform(problem)
+def _classical(problem: AnyProblem) -> Problem:
+    return problem if isinstance(problem, Problem) else problem.classical
+
+
+def _with_plan(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+    plan = checked(problem, engine, answer.steps or (), answer.tree)
+    costs_count = answer.sees_costs or is_uniform(_classical(problem))
     if plan.cost == 0 or (costs_count and answer.proves and answer.status == "SOLVED_OPTIMALLY"):
         return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, plan.cost, statistics)
     reason = "" if costs_count else f"{engine} ignores costs"

@@ -12,6 +12,7 @@ from planner.engines.claims import judged
 from planner.engines.jobs import Answer, Job, Outcome, bare
 from planner.engines.outgoing.refused import refuse
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
+from planner.kinds import AnyProblem
 from planner.model import Problem
 from planner.normalise import to_adl
 from planner.pddl.costs import with_tables
@@ -19,7 +20,7 @@ from planner.plan import Progress, Result, Statistics, Status, StoppedBy
 
 
 def solve_with(
-    problem: Problem,
+    problem: AnyProblem,
     engine: str,
     *,
     time_limit: float | None = 10.0,
@@ -50,17 +51,25 @@ def solve_with(
     return result
 
 
-def _answered(problem: Problem, engine: str, budget: Budget) -> Answer:
+def _answered(problem: AnyProblem, engine: str, budget: Budget) -> Answer:
     """Return the engine's answer; costs that Python computes are computed here, and go along as tables."""
     try:
-        refuse(problem)
-        plain = with_tables(to_adl(problem), budget)
+        plain = _sent(problem, budget)
     except UnsupportedError as error:
         return Answer(Outcome.UNSUPPORTED, reason=str(error))
-    return run(Job(bare(plain), engine, registered=_registered(engine)), budget)
+    return run(Job(plain, engine, registered=_registered(engine)), budget)
 
 
-def _result(problem: Problem, engine: str, answer: Answer, statistics: Statistics) -> Result:
+def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
+    """Return `problem` as another process can be sent it."""
+    if not isinstance(problem, Problem):
+        refuse(problem.classical)
+        return problem.for_another_process(budget)
+    refuse(problem)
+    return bare(with_tables(to_adl(problem), budget))
+
+
+def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:
     match answer.outcome:
         case Outcome.FINISHED:
             return judged(problem, engine, answer, statistics)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from typing import Any
 
+from planner.kinds import AnyProblem
 from planner.model import DomainModel, Problem
 from planner.plan import Step
 
@@ -31,7 +33,7 @@ class Job:
     `registered` is the module and class of an engine that only the calling process has registered.
     """
 
-    problem: Problem
+    problem: AnyProblem
     engine: str
     time_limit: float | None = None
     registered: tuple[str, str] | None = None
@@ -39,7 +41,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a job.
+    """What came of a job; `tree` are the tasks that the steps came of, if any.
 
     `sees_costs`: the engine was told the costs. `proves`: it says of itself that its plans are optimal.
     `engines` are those installed (for an unknown engine) or those that take the problem (for an unsupported one), and
@@ -49,6 +51,7 @@ class Answer:
     outcome: Outcome
     status: str = ""
     steps: tuple[Step, ...] | None = None
+    tree: Any = None
     sees_costs: bool = False
     proves: bool = False
     reason: str = ""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planner.budget import Budget, LimitReached
 from planner.engines.jobs import Answer, Job, Outcome
 from planner.errors import InputError, UnsupportedError
+from planner.model import Problem
 
 if TYPE_CHECKING:
     from planner.engines.outgoing.forms import Form
@@ -71,7 +72,7 @@ def _work(job: Job, directory: Path, budget: Budget) -> Answer:
     engine = factory.engine(job.engine)()
     engine.skip_checks = True
     signal.signal(signal.SIGTERM, lambda *_: _stop(engine))
-    if job.problem.domain.axioms and job.engine in TAKE_AXIOMS:
+    if isinstance(job.problem, Problem) and job.problem.domain.axioms and job.engine in TAKE_AXIOMS:
         answer = solve_text(job.problem, engine, budget)
     else:
         try:
@@ -84,11 +85,13 @@ def _work(job: Job, directory: Path, budget: Budget) -> Answer:
 
 def _solved(form: Form, engine: Any, budget: Budget) -> Answer:
     result = engine.solve(form.problem, timeout=budget.remaining)
+    steps, tree = (None, None) if result.plan is None else form.read(result.plan)
     texts = [message.message.strip() for message in result.log_messages or ()]
     return Answer(
         Outcome.FINISHED,
         status=result.status.name,
-        steps=None if result.plan is None else form.steps(result.plan),
+        steps=steps,
+        tree=tree,
         sees_costs=form.sees_costs,
         reason=next((text for text in reversed(texts) if text), ""),
     )
@@ -126,7 +129,7 @@ def _takers(job: Job) -> tuple[str, ...]:
     from planner.engines.outgoing.text import TAKE_AXIOMS  # noqa: PLC0415 - loads the writer of PDDL
 
     factory = _factory(job)
-    if job.problem.domain.axioms:
+    if isinstance(job.problem, Problem) and job.problem.domain.axioms:
         return tuple(name for name in _planners(factory) if name in TAKE_AXIOMS)
     try:
         features = set(to_unified_planning(job.problem).problem.kind.features) - METRIC

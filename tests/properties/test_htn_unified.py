@@ -10,6 +10,7 @@ from htn.solve import solve
 from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
 from htn.verify import validate
 from planner.engines.incoming import from_unified_planning
+from planner.engines.outgoing.forms import GoalUnreachableError
 from planner.engines.outgoing.problem import to_unified_planning
 from planner.plan import Status
 
@@ -40,6 +41,30 @@ def test_there_and_back_again(seed: int, kind: str) -> None:
         assert incoming.verdict(foreign).valid
         verdict = validate(problem, back)
         assert (verdict.valid, verdict.cost) == (True, after.cost), verdict
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ground(seed: int, kind: str) -> None:
+    problem = random_htn(seed, KINDS[kind])
+    before = solve(problem, time_limit=SECONDS)
+    try:
+        outgoing = problem.to_unified_planning(is_ground=True)
+    except GoalUnreachableError:
+        assert before.status is Status.UNSOLVABLE
+        return
+    assert all(not each.parameters and not each.conditional_effects for each in outgoing.problem.actions)
+    incoming = from_unified_planning(outgoing.problem)
+    after = solve(incoming.problem, time_limit=SECONDS)
+    assert {before.status, after.status} != {Status.OPTIMAL, Status.UNSOLVABLE}
+    if after.plan is not None:
+        foreign = incoming.plan(after.plan)
+        plan = outgoing.plan(foreign)
+        verdict = validate(problem, plan)
+        assert (verdict.valid, verdict.cost) == (True, plan.cost), verdict
+        if Status.OPTIMAL is before.status is after.status:
+            assert before.cost == plan.cost
+        assert outgoing.plan(foreign.action_plan).steps == plan.steps
 
 
 def check_shape(before, outgoing, after) -> None:

@@ -100,7 +100,6 @@ def test_the_tree_is_drawn_beside_the_plan(run):
 REFUSED = {
     "--search": ("astar", "the search 'astar' for a hierarchical problem"),
     "--heuristic": ("lmcut", "the heuristic 'lmcut' for a hierarchical problem"),
-    "--engine": ("aries", "the engine 'aries' for a hierarchical problem"),
 }
 
 

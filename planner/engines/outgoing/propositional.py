@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, starmap
 from typing import Final, TypeVar
 
 from planner.engines.outgoing.cases import Case, Cases
@@ -29,10 +29,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Propositional:
-    """`problem` without parameters; `sources` are the steps that its actions stand for, by name."""
+    """`problem` without parameters; by name, the steps that its actions stand for, and their numbers in the task."""
 
     problem: Problem
     sources: dict[str, Step]
+    numbers: dict[str, int]
 
     def steps(self, steps: Iterable[Step]) -> tuple[Step, ...]:
         """Return the steps of the source for those of `problem`, up to where the goal is reached."""
@@ -46,35 +47,39 @@ class Propositional:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An action over basic facts: a ground action, or one of the cases that it is split into."""
+    """An action over basic facts: the ground action of this number, or one of the cases that it is split into."""
 
     source: GroundAction | None
     case: Case
     adds: frozenset[int]
     deletes: frozenset[int]
     conditional: tuple[ConditionalEffect, ...] = ()
+    number: int = -1
 
 
-def propositional(task: Task, *, conditional: bool = True) -> Propositional:
+def propositional(task: Task, *, conditional: bool = True, asked: Iterable[Case] = ()) -> Propositional:
     """Return `task` as a problem without parameters, with conditional effects only where `conditional`.
 
-    Raises `UnsupportedError` where derived facts depend on themselves, and where there would be too many actions.
+    What holds or not in the cases that are `asked` for can be told by facts. Raises `UnsupportedError` where derived
+    facts depend on themselves, and where there would be too many actions.
     """
     if task.has_axioms:
         cases = Cases(task)
         rows = [*_limited(_split(task.actions, cases)), *_finishing(task, cases)]
+    elif conditional:
+        rows = list(starmap(_kept, enumerate(task.actions)))
     else:
-        rows = list(map(_kept, task.actions) if conditional else _limited(_split(task.actions, Cases(task))))
-    return _written(rows, task)
+        rows = _limited(_split(task.actions, Cases(task)))
+    return _written(rows, task, asked)
 
 
-def _kept(action: GroundAction) -> Row:
+def _kept(number: int, action: GroundAction) -> Row:
     needs, adds, deletes = map(frozenset, (action.precondition, action.adds, action.deletes))
-    return Row(action, Case(needs), adds, deletes, action.conditional)
+    return Row(action, Case(needs), adds, deletes, action.conditional, number)
 
 
 def _split(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
-    for action in actions:
+    for number, action in enumerate(actions):
         rows = [(case, action.adds, action.deletes) for case in cases.all_hold([Case()], action.precondition)]
         for effect in action.conditional:
             fired = [
@@ -88,7 +93,8 @@ def _split(actions: Iterable[GroundAction], cases: Cases) -> Iterator[Row]:
                 for case in cases.some_fail([before], effect.condition)
             ]
             rows = _limited([*fired, *spared])
-        yield from (Row(action, case, frozenset(adds), frozenset(deletes)) for case, adds, deletes in rows)
+        for case, adds, deletes in rows:
+            yield Row(action, case, frozenset(adds), frozenset(deletes), number=number)
 
 
 def _finishing(task: Task, cases: Cases) -> Iterator[Row]:
@@ -104,8 +110,8 @@ def _limited(items: Iterable[Item]) -> list[Item]:
     return found
 
 
-def _written(rows: list[Row], task: Task) -> Propositional:
-    negated = frozenset(chain.from_iterable(row.case.lacks for row in rows))
+def _written(rows: list[Row], task: Task, asked: Iterable[Case]) -> Propositional:
+    negated = frozenset(chain.from_iterable(case.lacks for case in (*asked, *(row.case for row in rows))))
     final = _uniform(rows)
     actions = {f"step-{number}": _action(f"step-{number}", row, negated, final) for number, row in enumerate(rows)}
     absences = [_absence(fact) for fact in sorted(negated)]
@@ -117,6 +123,7 @@ def _written(rows: list[Row], task: Task) -> Propositional:
     return Propositional(
         Problem("ground", domain, initial=tuple(initial), goal=Goal(conjunction(goal))),
         {name: row.source.step for name, row in zip(actions, rows, strict=True) if row.source is not None},
+        {name: row.number for name, row in zip(actions, rows, strict=True) if row.source is not None},
     )
 
 
@@ -133,11 +140,16 @@ def _action(name: str, row: Row, negated: frozenset[int], final: Number) -> Acti
     ]
     return Action(
         name,
-        requires=conjunction([*map(_fact, sorted(row.case.needs)), *map(_absence, sorted(row.case.lacks))]),
+        requires=condition_of(row.case),
         provides=(REACHED,) if row.source is None else _changes(row.adds, row.deletes - row.adds, negated),
         when=tuple(when),
         cost=(final if row.source is None else row.source.step.cost,),
     )
+
+
+def condition_of(case: Case) -> Formula:
+    """Return the condition that `case` is, over the facts of the propositional problem."""
+    return conjunction([*map(_fact, sorted(case.needs)), *map(_absence, sorted(case.lacks))])
 
 
 def _changes(adds: Iterable[int], deletes: Iterable[int], negated: frozenset[int]) -> tuple[Literal, ...]:

@@ -1,0 +1,20 @@
+"""Hierarchical problems as they are sent to other processes: without Python values, which cannot be."""
+
+from __future__ import annotations
+
+from htn.model import HtnDomain, HtnProblem
+from planner.budget import Budget
+from planner.engines.jobs import bare
+from planner.normalise import to_adl
+from planner.pddl.costs import with_tables
+from planner.records import replace
+
+
+def sent(problem: HtnProblem, budget: Budget) -> HtnProblem:
+    """Return `problem` in plain ADL, with tables for costs that Python computes.
+
+    Raises `LimitReached` where `budget` does not suffice for these.
+    """
+    classical = bare(with_tables(to_adl(problem.classical), budget))
+    domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
+    return replace(problem, domain=domain, classical=classical)
