@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from htn.lifted.goals import Goals
 from htn.lifted.tables import Places, Tables
 from planner.annotations import Any, Final
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
@@ -29,15 +30,41 @@ class Unfit(Exception):  # noqa: N818 - no error: others search
 
 
 class Source:
-    """Lines of Python, and the tables and sets that they name."""
+    """Lines of Python, and the tables and sets that they name.
 
-    def __init__(self, tables: Tables) -> None:
-        self.tables = tables
+    `S` is the list of a hash of the state and the parts of the goal that hold.
+    """
+
+    def __init__(self, tables: Tables, goals: Goals) -> None:
+        self.tables, self._goals = tables, goals
         self.lines: list[str] = []
-        self._names: dict[str, Any] = {"NONE": (), "S": [0]}
+        self._names: dict[str, Any] = {"NONE": (), "S": [0, self._true()]}
         self._predicates: dict[str, int] = {}
         self._types: dict[tuple[str, ...], str] = {}
+        self._reachable: dict[str, str] = {}
         self._locals = 0
+
+    def _true(self) -> int:
+        """Return the parts of the goal that hold at first."""
+        facts = self.tables.facts
+        return sum(bit for (predicate, row), bit in self._goals.bit.items() if row in facts.get(predicate, ()))
+
+    def goals(self, predicate: str) -> str:
+        """Return the name of a table with the parts of the goal that rows of `predicate` are, "" if there are none."""
+        mine = {row: bit for (name, row), bit in self._goals.bit.items() if name == predicate}
+        name = f"G{self.number(predicate)}"
+        self._names[name] = mine
+        return name if mine else ""
+
+    def reachable(self, task: str, args: str) -> str:
+        """Return the beginning of an expression: the parts of the goal that a task may make true, and others."""
+        if not self._goals.all:
+            return ""
+        name = f"R{len(self._reachable)}" if task not in self._reachable else self._reachable[task]
+        if task not in self._reachable:
+            self._reachable[task] = name
+            self._names[name] = self._goals.reachable(task)
+        return f"{name}({args}) | "
 
     def write(self, depth: int, line: str) -> None:
         """Add `line`, `depth` blocks deep."""

@@ -59,7 +59,7 @@ def write_changes(source: Source, predicate: Predicate) -> None:
     """Write the functions that make a fact of `predicate` true, and false, in all tables, and in the hash `S`."""
     number, facts = source.number(predicate.name), source.facts(predicate.name)
     names = [f"x{place}" for place in range(len(predicate.parameters))]
-    indexes = []
+    indexes, goals = [], source.goals(predicate.name)
     for places in source.tables.indexes_of(predicate.name):
         key = _key([names[each] for each in places])
         others = _key([name for place, name in enumerate(names) if place not in places])
@@ -68,6 +68,8 @@ def write_changes(source: Source, predicate: Predicate) -> None:
         source.write(0, f"def {verb}{number}(a):")
         source.write(1, f"{facts}[a] = None" if verb == "put" else f"del {facts}[a]")
         source.write(1, f"S[0] ^= hash(({number}, a))")
+        if goals:
+            source.write(1, f"S[1] ^= {goals}.get(a, 0)")
         for line in unpacked(names) if indexes else ():
             source.write(1, line)
         for index, key, others in indexes:

@@ -11,6 +11,7 @@ from typing import Any
 
 from htn.lifted.code import Source, Unfit
 from htn.lifted.effects import write_action, write_changes
+from htn.lifted.goals import Goals
 from htn.lifted.tables import Row, Tables
 from htn.lifted.ways import Signatures, write_ways
 from htn.model import HtnDomain, HtnProblem, Method
@@ -21,8 +22,10 @@ from htn.split import split
 from planner.normalise import to_adl
 from planner.records import dataclass, replace
 
-Cell = tuple[int, Any, Any, int]
-"""A list of tasks: the number of the first, its arguments, the cell of what comes then, and a hash of all that."""
+Cell = tuple[int, Any, Any, int, int]
+"""A list of tasks: the number of the first, its arguments, the cell of what comes then, a hash of all that, and the
+parts of the goal, as bits, that any of them may make true.
+"""
 Way = tuple[Cell, int, Row]
 """One way to do a task: the cell of what is left then, the number of the method, the objects of its parameters."""
 
@@ -41,7 +44,8 @@ class Machine:
     `act[number](arguments, note)` changes the state, or returns False; `note` is given a function and an argument that
     undo each change. `ways[number - len(actions)](arguments, rest)` yields the ways to do a compound task, and `rest`
     after it. `recursive` are the tasks that may lead to themselves. `inverse` has for each function that changes the
-    state the one that undoes it. `state` has a hash of the state.
+    state the one that undoes it. `state` has a hash of the state, and the parts of the goal that hold, of which there
+    are `goals`: both as bits.
     """
 
     number: Mapping[str, int]
@@ -51,6 +55,7 @@ class Machine:
     recursive: frozenset[int]
     inverse: Mapping[Callable[[Any], None], Callable[[Any], None]]
     state: list[int]
+    goals: int
     is_goal: Callable[[], bool]
 
 
@@ -66,8 +71,9 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
     domain = replace(rooted(problem), classical=classical.domain)
     changing = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
     domain = split(domain, lambda predicate: predicate not in changing)
-    source = Source(Tables(classical, changing))
     numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
+    goals = Goals(domain, classical.all_objects, classical.goal.hard)
+    source = Source(Tables(classical, changing), goals)
     _write(source, domain, numbers, backwards=backwards)
     source.write(0, "def is_goal():")
     source.write(1, f"return {source.test(classical.goal.hard, {})}")
@@ -84,6 +90,7 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
             for predicate in changing
         },
         names["S"],
+        goals.all,
         names["is_goal"],
     )
 

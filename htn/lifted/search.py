@@ -1,9 +1,9 @@
 """Depth-first search for a decomposition: the first method that can be applied, until one cannot go on.
 
-Lists of tasks that were met before in the same state are not tried again. A task that can be nested in itself is not
-done by way of itself in the same state, and what became of it in a state is done again, not searched for again, as
-Tamaki and Sato (1986) table goals of logic programs. All this is known by hashes of 64 bits, and so it is no proof when
-nothing is left.
+What leaves a part of the goal out of reach is not tried, and neither are lists of tasks that were met before in the
+same state. A task that can be nested in itself is not done by way of itself in the same state, and what became of it in
+a state is done again, not searched for again, as Tamaki and Sato (1986) table goals of logic programs. All this is
+known by hashes of 64 bits, and so it is no proof when nothing is left.
 """
 
 from __future__ import annotations
@@ -33,16 +33,19 @@ MOST: Final = 100
 class Choice:
     """A task for which a way was chosen, and others are left.
 
-    `begun` has the lengths of the trail and of the plan when it began. A task that can be nested in itself has a `key`;
-    then `place` is that of the first choice on whose task it depends what becomes of this one (its own, if on no
+    `begun` has the lengths of the trail and of the plan when it began. A task that can be nested in itself has a `key`,
+    and another by which it is `known` what becomes of it if the same parts of the goal are in reach after it; then
+    `place` is that of the first choice on whose task it depends what becomes of this one (its own, if on no
     other). `ends` are states in which it was done, `outcomes` what was done then (None if that is too much to
     remember), and `scoped` are keys of others that depend on this one.
     """
 
-    __slots__ = ("begun", "ends", "key", "outcomes", "place", "scoped", "ways")
+    __slots__ = ("begun", "ends", "key", "known", "outcomes", "place", "scoped", "ways")
 
-    def __init__(self, ways: Iterator[Way | Outcome], begun: tuple[int, int], key: int, place: int) -> None:
-        self.ways, self.begun, self.key, self.place = ways, begun, key, place
+    def __init__(
+        self, ways: Iterator[Way | Outcome], begun: tuple[int, int], place: int, key: int = 0, known: int = 0
+    ) -> None:
+        self.ways, self.begun, self.place, self.key, self.known = ways, begun, place, key, known
         self.ends: set[int] = set()
         self.outcomes: list[Outcome] | None = []
         self.scoped: list[int] = []
@@ -69,13 +72,13 @@ class DepthFirst:
     def steps(self) -> Steps:
         """Search for a plan: `FIRST_PLAN` when there is one."""
         machine, note = self._machine, self._trail.append
-        end: Cell = (STOP, (), None, 0)
-        cell: Cell | None = (machine.number[ROOT], (), end, 1)
+        end: Cell = (STOP, (), None, 0, 0)
+        cell: Cell | None = (machine.number[ROOT], (), end, 1, machine.goals)
         while True:
             for _ in range(ROUNDS):
                 if cell is None:
                     return Ending.INCOMPLETE
-                number, args, rest, _ = cell
+                number, args, rest, _, _ = cell
                 if number >= self._compound:
                     self._choose(cell)
                 elif number == DONE:
@@ -94,8 +97,10 @@ class DepthFirst:
 
     def _choose(self, cell: Cell) -> None:
         """Begin with the ways to do the first task of `cell`, unless it is known that none is of use."""
-        number, args, rest, value = cell
-        state = self._machine.state[0]
+        number, args, rest, value, goals = cell
+        state, true = self._machine.state
+        if self._machine.goals & ~(true | goals):
+            return
         here = hash((state, value))
         if here in self._seen:
             return
@@ -103,20 +108,22 @@ class DepthFirst:
         begun = len(self._trail), len(self.ways)
         if number in self._machine.recursive:
             key = hash((number, args, state))
-            known = self._known.get(key)
+            known = self._known.get(hash((key, rest[4])))
             if known is not None:
                 self._seen.add(here)
                 if known:
-                    self._choices.append(Choice(iter([(rest, *each[1:]) for each in known]), begun, 0, place))
+                    self._choices.append(Choice(iter([(rest, *each[1:]) for each in known]), begun, place))
                 return
             above = self._active.get(key)
             if above is not None:
                 last = self._choices[-1]
                 last.place = min(last.place, above[1])
                 return
-            rest = (DONE, key, rest, rest[3])
+            rest = (DONE, key, rest, rest[3], rest[4])
         self._seen.add(here)
-        choice = Choice(self._machine.ways[number - self._compound](args, rest), begun, key, place)
+        choice = Choice(
+            self._machine.ways[number - self._compound](args, rest), begun, place, key, hash((key, rest[4]))
+        )
         self._choices.append(choice)
         if key:
             self._active[key] = choice, place
@@ -188,8 +195,8 @@ class DepthFirst:
         if key:
             del self._active[key]
             if choice.outcomes is not None:
-                self._known[key] = choice.outcomes
+                self._known[choice.known] = choice.outcomes
                 if choice.place < len(choices):
-                    choices[choice.place].scoped.append(key)
+                    choices[choice.place].scoped.append(choice.known)
         if choices:
             choices[-1].place = min(choices[-1].place, choice.place)

@@ -78,7 +78,8 @@ def _write_way(source: Source, depth: int, method: Method, signatures: Signature
     for subtask in reversed(method.network.subtasks):
         name, number = source.local(), signatures.numbers[subtask.task.predicate]
         source.write(depth, f"{name}a = {row(subtask.task.args, local)}")
-        source.write(depth, f"{name} = ({number}, {name}a, {rest}, hash(({number}, {name}a, {rest}[3])))")
+        value, goals = f"hash(({number}, {name}a, {rest}[3]))", source.reachable(subtask.task.predicate, f"{name}a")
+        source.write(depth, f"{name} = ({number}, {name}a, {rest}, {value}, {goals}{rest}[4])")
         rest = name
     binding = row([each.name for each in method.parameters], local)
     source.write(depth, f"yield {rest}, {signatures.methods[method.name]}, {binding}")
