@@ -100,11 +100,15 @@ def projector(terms: Sequence[Term], variables: Sequence[Term]) -> Callable[[Row
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An atom of a join with the relation that holds its rows; `growing` while reachability still adds to it."""
+    """An atom of a join with the relation that holds its rows; `growing` while reachability still adds to it.
+
+    One that is `whole` has all variables of the rule: each of its rows is one instance at most.
+    """
 
     atom: Atom
     relation: Relation
     growing: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,8 @@ def _expected_rows(source: Source, known: set[Term]) -> tuple[float, bool]:
         return (0.0, source.growing)
     key = tuple([place for place, arg in enumerate(source.atom.args) if arg not in free])
     product = 1 if key else PRODUCT_PENALTY
+    if source.whole:
+        return (float(product), True)
     if source.growing:
         return (product * 4.0 ** (len(free) + 1), True)
     return (product * len(source.relation.rows) / max(source.relation.distinct(key), 1), False)

@@ -16,9 +16,9 @@ from planner.annotations import Final
 from planner.budget import Budget
 from planner.grounding.interpreted import make_join
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, projector
-from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable
+from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable, is_variable
 from planner.normalise import Conjunction
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 
 class Database:
@@ -104,6 +104,11 @@ class Rule:
     def names(self) -> tuple[Term, ...]:
         """The terms of the rows in `found`."""
         return (*self.given_terms, *[variable.name for variable in self.variables])
+
+    @property
+    def unknowns(self) -> set[Term]:
+        """All of its variables."""
+        return {term for term in self.names if is_variable(term)}
 
 
 @dataclass(slots=True)
@@ -192,7 +197,10 @@ class Reachability:
     def _join(self, rule: Rule, start: Atom, done: tuple[Atom, ...]) -> Join:
         """Compile the join of `rule` that starts from new rows of `start`."""
         database = self.database
-        sources = database.sources(atom for atom in rule.condition.atoms if atom not in done)
+        sources = [
+            replace(source, whole=True) if source.growing and rule.unknowns <= {*source.atom.args} else source
+            for source in database.sources(atom for atom in rule.condition.atoms if atom not in done)
+        ]
         if rule.given is not None and start.predicate != rule.given:
             sources.append(Source(Atom(rule.given, rule.given_terms), database.relation(rule.given), growing=True))
         bound = {term for source in sources for term in source.atom.args} | set(start.args)

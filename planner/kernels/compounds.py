@@ -129,9 +129,9 @@ def _forget(library: Library, needs: Needs, method: int) -> None:
 def composed(facts: int, library: Library, needs: Needs, preconditions: Lists, effects: Lists) -> int:
     """Make the operators of actions, and then of methods; returns how many preconditions they have.
 
-    That a task was done is a fact, from number `facts` on; then come `start` and the goal. Methods do not ask for what
-    their subtasks need anyway. One that leads to its own task, which with deletes ignored is of no use, asks for the
-    goal.
+    That a task was done is a fact, from number `facts` on; then comes `start`. Methods do not ask for what their
+    subtasks need anyway. One that leads to its own task, which with deletes ignored is of no use, asks for nothing
+    else.
     """
     actions, methods = len(library.required.start) - 1, len(library.task)
     start = facts + actions + len(library.methods_of.start) - 1
@@ -167,7 +167,7 @@ def _composed(
     begin, end = library.subtasks.start[method] + 0, library.subtasks.start[method + 1] + 0
     for at in range(begin, end):
         if library.subtasks.item[at] == library.task[method]:
-            preconditions.item[first] = start + 1
+            preconditions.item[first] = facts + library.task[method]
             return first + 1
         done = facts + library.subtasks.item[at]
         place = first
