@@ -103,7 +103,7 @@ def test_indexes_follow_what_changes():
 )
 def test_what_it_does_not_take_is_left_to_others(parts, reason):
     names = [f"?r{number}" for number in range(20)]
-    atoms = " ".join(f"(in three {name})" for name in names)
+    atoms = " ".join(f"(next main {name})" for name in names)
     given = problem(
         **{name: text.format(" ".join(f"{each} - room" for each in names), atoms) for name, text in parts.items()}
     )
