@@ -54,7 +54,9 @@ class Needs:
             name: [part for part in conjuncts(action.requires) if _is_simple(part)] for name, action in actions.items()
         }
         self._needs |= {name: [] for name in domain.tasks}
-        self._methods = {name: domain.methods_for(name) for name in domain.tasks}
+        self._methods: dict[str, list[Method]] = {name: [] for name in domain.tasks}
+        for method in domain.methods.values():
+            self._methods[method.task.predicate].append(method)
         for _ in range(ROUNDS):
             if not self._climb():
                 break
@@ -64,15 +66,17 @@ class Needs:
         return [*dict.fromkeys(self._pulled(method.network))]
 
     def _climb_changes(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for method in self._domain.methods.values():
-                mine = self._changes[method.task.predicate]
-                size = len(mine)
-                for subtask in method.network.subtasks:
-                    mine |= self._changes[subtask.task.predicate]
-                changed |= len(mine) > size
+        above: dict[str, dict[str, None]] = {}
+        for method in self._domain.methods.values():
+            for subtask in method.network.subtasks:
+                above.setdefault(subtask.task.predicate, {})[method.task.predicate] = None
+        queue = list(self._changes)
+        while queue:
+            name = queue.pop()
+            for upper in above.get(name, ()):
+                if not self._changes[name] <= self._changes[upper]:
+                    self._changes[upper] |= self._changes[name]
+                    queue.append(upper)
 
     def _climb(self) -> bool:
         """Let what all methods of a task need be a need of the task; return whether that was news."""
@@ -92,13 +96,18 @@ class Needs:
 
     def _pulled(self, network: Network) -> Iterator[Formula]:
         after = closure(len(network.subtasks), network.ordering)
-        tasks = [subtask.task.predicate for subtask in network.subtasks]
+        places: dict[str, int] = {}
+        for place, subtask in enumerate(network.subtasks):
+            places[subtask.task.predicate] = places.get(subtask.task.predicate, 0) | 1 << place
         for place, subtask in enumerate(network.subtasks):
             name = subtask.task.predicate
+            if not self._needs[name]:
+                continue
             parameters = (self._domain.tasks.get(name) or self._domain.classical.actions[name]).parameters
             names = {theirs.name: mine for theirs, mine in zip(parameters, subtask.task.args, strict=True)}
             types = {each.name: each.types for each in parameters}
-            others = {task for other, task in enumerate(tasks) if other != place and not after[place] >> other & 1}
+            later = after[place] | 1 << place
+            others = [task for task, bits in places.items() if bits & ~later]
             for need in self._needs[name]:
                 if self._stays(need, types, others):
                     yield substitute(need, names)
