@@ -29,6 +29,8 @@ LATER: Final = 0.3
 """Seconds of processor time that others have before a search starts that finds long plans."""
 ALMOST_ALL: Final = 50
 """The share of a search that had nothing to give up so far."""
+SOON: Final = 0.12
+"""The same for the searches without grounding."""
 LARGE: Final = 100_000
 """Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
@@ -66,7 +68,7 @@ def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
     ]
     if meanwhile.steps is not None:
         straight = meanwhile.is_straight
-        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if straight else 3, spent=0.0 if straight else LATER))
+        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if straight else 3, spent=0.0 if straight else SOON))
     if not board.ground.is_ordered:
         contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))
     return contenders
