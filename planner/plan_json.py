@@ -44,7 +44,10 @@ def read_json(text: str, source: str) -> Any:
         return json.loads(text, parse_float=Decimal)
     except json.JSONDecodeError as error:
         raise PlanError(f"no JSON: {error.msg}", Location(source, error.lineno, error.colno)) from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        hint = "a plan is an object with 'steps', as `forethought solve --json` prints it"
+        raise PlanError("no plan in JSON: brackets nest too deeply", Location(source, 1, 1), hint) from None
+    except ValueError as error:
         raise PlanError(f"no plan in JSON: {error}", Location(source)) from None
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from htn.model import HtnProblem
 from htn.plan import Decomposition
 from htn.verify.sequence import decomposition_of
@@ -13,11 +16,13 @@ from planner.records import dataclass
 
 LEVELS: Final = 8
 """So many tasks above a step are written."""
+MOST_LEVELS: Final = 100
+"""So many tasks above a step are kept; all of them, for all steps, would be a square of the plan's length."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskExplanation:
-    """For each step of `plan` the tasks above it, nearest first, each with the method that did it."""
+    """For each step of `plan` up to a hundred tasks above it, nearest first, each with the method that did it."""
 
     plan: Plan
     purposes: tuple[tuple[tuple[str, str], ...], ...]
@@ -57,16 +62,16 @@ def explain_plan(problem: HtnProblem, plan: Plan, budget: Budget | None = None) 
     if tree is None:
         raise PlanError("no decomposition of the tasks gives these steps", hint="`forethought validate` says more")
     above = {child: place for place, node in enumerate(tree.nodes) for child in node.children}
+    labels = [(str(node.task), node.method) for node in tree.nodes]
     purposes: list[tuple[tuple[str, str], ...]] = [()] * len(plan.steps)
     for place, node in enumerate(tree.nodes):
         if node.step is not None:
-            purposes[node.step] = tuple(_chain(place, tree, above))
+            purposes[node.step] = tuple([labels[each] for each in islice(_chain(place, above), MOST_LEVELS)])
     return TaskExplanation(plan, tuple(purposes))
 
 
-def _chain(place: int, tree: Decomposition, above: dict[int, int]) -> list[tuple[str, str]]:
-    chain = []
+def _chain(place: int, above: dict[int, int]) -> Iterator[int]:
+    """Yield the nodes above that at `place`, nearest first."""
     while place in above:
         place = above[place]
-        chain.append((str(tree.nodes[place].task), tree.nodes[place].method))
-    return chain
+        yield place

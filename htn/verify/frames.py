@@ -13,6 +13,7 @@ from htn.plan import Decomposition, Node
 from planner.annotations import Final
 from planner.errors import did_you_mean
 from planner.model import Atom, Variable, is_variable
+from planner.pddl.trees import counted
 from planner.plan import Step
 from planner.records import dataclass
 from planner.validate.conditions import Binding, Universe
@@ -127,7 +128,7 @@ class _Reader:
     def _take_children(self, frame: Frame) -> None:
         wanted = len(frame.method.network.subtasks)
         if len(frame.children) != wanted:
-            raise FlawError(f"{frame}: it has {wanted} subtasks, but {len(frame.children)} here")
+            raise FlawError(f"{frame}: it has {counted(wanted, 'subtask')}, but {len(frame.children)} here")
         for child in frame.children:
             if not 0 <= child < len(self._nodes):
                 raise FlawError(f"{frame}: there is no node {child}")
@@ -144,7 +145,8 @@ class _Reader:
                 raise FlawError(f"{name} is an action, but no step of the plan")
             raise FlawError(f"{name}: no task is called '{node.task.predicate}'" + self._near(node.task.predicate))
         if len(node.task.args) != len(task.parameters):
-            raise FlawError(f"{name}: the task takes {len(task.parameters)} arguments, not {len(node.task.args)}")
+            wanted = counted(len(task.parameters), "argument")
+            raise FlawError(f"{name}: the task takes {wanted}, not {len(node.task.args)}")
         for parameter, argument in zip(task.parameters, node.task.args, strict=True):
             self._check_object(argument, parameter, name)
         method = self._domain.methods.get(node.method)
@@ -163,7 +165,7 @@ class _Reader:
         if node.method or node.children or node.binding:
             raise FlawError(f"{name} is step {number + 1}, and yet decomposed")
         if not 0 <= number < len(self._steps):
-            raise FlawError(f"{name} is step {number + 1} of a plan of {len(self._steps)} steps")
+            raise FlawError(f"{name} is step {number + 1} of a plan of {counted(len(self._steps), 'step')}")
         step = self._steps[number]
         if Atom(step.action, step.arguments) != node.task:
             raise FlawError(f"{name} is step {number + 1}, which is {step}")
@@ -176,7 +178,7 @@ class _Reader:
         names = [parameter.name for parameter in method.parameters]
         if node.binding and len(node.binding) != len(names):
             name = INITIAL if method.name == INITIAL else f"method {method.name} of {_Name(node.task, place)}"
-            raise FlawError(f"{name}: it has {len(names)} parameters, but a binding of {len(node.binding)}")
+            raise FlawError(f"{name}: it has {counted(len(names), 'parameter')}, but a binding of {len(node.binding)}")
         return dict(zip(names, node.binding, strict=False))
 
     def _check_object(self, name: str, parameter: Variable, where: object) -> None:

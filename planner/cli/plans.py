@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.errors import Location, PlanError
+from planner.errors import PlanError
 from planner.model import Number, Problem
 from planner.plan import Plan
 from planner.plan_json import is_json, read_json_plan
@@ -24,9 +24,7 @@ def plan_from(path: Path, problem: Problem) -> tuple[Plan, Number | None]:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of the plan in the file at `path`; raises `PlanError` where it is none."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = Location(str(path))
-        raise PlanError(f"the file is no UTF-8 text: {error.reason} at offset {error.start}", place) from None
+    """Return the text of the plan in the file at `path`, encoded as problem files are; raises `PlanError`."""
+    from planner.pddl.text import read_text  # noqa: PLC0415 - loaded only with a plan
+
+    return read_text(path, PlanError)

@@ -252,7 +252,7 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "",
         "step 1: 'move' is given 2 arguments, not 3; it is declared as move(",
     ),
-    "no plan file": ("validate domain.pddl problem.pddl nowhere", Exit.USAGE, "", "Error: nowhere: No such file"),
+    "no plan file": ("validate domain.pddl problem.pddl nowhere", Exit.USAGE, "", "nowhere: there is no such file"),
     "broken JSON": ("validate domain.pddl problem.pddl bad.json", Exit.USAGE, "", "Error: bad.json:1:21: no JSON"),
     "JSON without steps": ("validate domain.pddl problem.pddl no-steps.json", Exit.USAGE, "", "found no steps in it"),
     "JSON without an end": (
@@ -265,7 +265,7 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "validate domain.pddl problem.pddl latin",
         Exit.USAGE,
         "",
-        "latin: the file is no UTF-8 text",
+        "latin:1:",
     ),
     "a result without a plan": ("validate domain.pddl problem.pddl no-plan.json", Exit.USAGE, "", "holds no plan"),
     "an odd step in JSON": ("validate domain.pddl problem.pddl odd-step.json", Exit.USAGE, "", "step 1 is no step"),

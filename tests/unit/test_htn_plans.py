@@ -189,7 +189,7 @@ FLAWS = {
     "a subtask of two": (lines(line_20="17 get t c -> go 1"), "is a subtask twice"),
     "a task below itself": (lines(line_16="13 get t c -> via 16 13"), "is a subtask twice"),
     "a task that is nobody's": (lines(line_19="16 get t b -> go 1\n18 get t c -> stay"), "belongs to no task"),
-    "a subtask too many": (lines(line_14="11 break -> nap 2 3"), "it has 1 subtasks, but 2 here"),
+    "a subtask too many": (lines(line_14="11 break -> nap 2 3"), "it has 1 subtask, but 2 here"),
     "another order of a total order": (
         lines(line_12="9 deliver p c -> bring 0 12 13 4"),
         "its subtask 1 is get(?t, ?from), not load(p, t, a)",

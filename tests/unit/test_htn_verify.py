@@ -133,7 +133,7 @@ MUTANTS: dict[str, tuple[Plan, str]] = {
         changed(7, binding=("t", "b")),
         "method go of get(t, b) (node 7): it has 3 parameters, but a binding of 2",
     ),
-    "a long binding": (changed(2, binding=("t", "t")), "it has 1 parameters, but a binding of 2"),
+    "a long binding": (changed(2, binding=("t", "t")), "it has 1 parameter, but a binding of 2"),
     "an unknown object in a binding": (changed(2, binding=("u",)), "no object is called 'u'"),
     "a binding of another type": (changed(2, binding=("b",)), "'b' is of type place, but ?t wants truck"),
     "a binding that is not the task's": (
@@ -148,7 +148,10 @@ MUTANTS: dict[str, tuple[Plan, str]] = {
         changed(7, task=atom("get t c")),
         "method bring of deliver(q, a) (node 1): its subtask 1 is get(t, b), not get(t, c)",
     ),
-    "a long binding of the initial network": (treed(binding=("a", "b")), "the initial network: it has 1 parameters"),
+    "a long binding of the initial network": (
+        treed(binding=("a", "b")),
+        "the initial network: it has 1 parameter, but",
+    ),
     "another binding of the initial network": (
         treed(binding=("b",)),
         "the initial network: its subtask 2 is deliver(q, b), not deliver(q, a)",

@@ -8,9 +8,11 @@ import threading
 from itertools import pairwise
 
 import pytest
+from htn_towers import tower_plan
 
 from htn.explain import explain_plan, why_not
 from htn.hddl import parse_domain, parse_problem
+from htn.plan import Decomposition, Node
 from planner import solve
 from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
@@ -262,6 +264,15 @@ def test_steps_are_there_for_tasks():
     assert str(explain_plan(problem, plan)) == text
     assert str(explain_plan(problem, Plan(plan.steps, problem))) == text
     assert explain_plan(problem, plan).to_dict()["steps"][1]["for"] == [{"task": "collect(x)", "method": "fetch"}]
+
+
+def test_the_tasks_above_a_step_are_kept_up_to_a_hundred():
+    plan = tower_plan(6)
+    chain = [node.task for node in plan.tree.nodes]
+    assert max(map(len, explain_plan(plan.problem, plan).purposes)) == 6
+    levels = tuple([Node(chain[0], None, "through", (), (place + 1,)) for place in range(300)])
+    deep = Plan(plan.steps[:1], plan.problem, Decomposition((*levels, Node(plan.tree.nodes[-1].task, 0)), (0,)))
+    assert len(explain_plan(plan.problem, deep).purposes[0]) == 100
 
 
 def test_steps_of_no_task_are_refused():
