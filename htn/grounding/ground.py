@@ -123,15 +123,17 @@ class _Numbers:
 
     def __init__(self, actions: Rows, methods: Rows, instances: Instances, entries: Entries) -> None:
         self._actions, self._methods, self._instances, self._entries = actions, methods, instances, entries
+        tasks = list(map(instances.task.__getitem__, actions.number))
         self._done_by: dict[int, list[int]] = {}
-        for place, number in enumerate(actions.number):
-            self._done_by.setdefault(instances.task[number], []).append(place)
+        if len({*tasks}) < len(tasks):
+            for place, task in enumerate(tasks):
+                self._done_by.setdefault(task, []).append(place)
         self._several = [task for task, places in self._done_by.items() if len(places) > 1]
-        self._tasks = [instances.task[number] for number in methods.number]
+        self._tasks = list(map(instances.task.__getitem__, methods.number))
         self._compounds = list(dict.fromkeys(self._tasks)) + self._several
         self._number = empty_index(instances.size)
-        for task, places in self._done_by.items():
-            self._number[task] = places[0]
+        for place, task in enumerate(tasks):
+            self._number[task] = place
         for place, task in enumerate(self._compounds, len(actions)):
             self._number[task] = place
 
@@ -191,7 +193,7 @@ class _Numbers:
             kinds,
             [*sources, None],
             actions.conditional,
-            [int(cost * resolution) for cost in actions.costs],
+            [*map({cost: int(cost * resolution) for cost in {*actions.costs}}.__getitem__, actions.costs)],
         )
 
     def _action_maker(self, arrays: Arrays) -> Callable[[int], GroundAction]:

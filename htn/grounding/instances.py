@@ -16,7 +16,7 @@ from planner.annotations import Final
 from planner.compiled.arrays import index
 from planner.compiled.lists import Entries, inverse, joined, of_columns, singles
 from planner.grounding.ground import Reached
-from planner.grounding.joins import Relation, Row, projector
+from planner.grounding.joins import Row, projector
 from planner.grounding.reachability import Rule
 from planner.grounding.rules import SchemaRules
 from planner.grounding.simplify import RawTask
@@ -37,7 +37,7 @@ class Part:
 
     def __init__(self, rules: SchemaRules, numbers: dict[str, dict[Row, int]], tasks: Sequence[Atom]) -> None:
         self.rule: Rule = rules.rule
-        self._rows = list(self.rule.found.rows)
+        self._rows = self.rule.rows
         names, found = self.rule.names, dict[Atom, list[int]]()
         for task in tasks:
             if task not in found:
@@ -57,7 +57,7 @@ class Part:
         """Drop all instances but those that are `wanted`."""
         self._rows = list(compress(self._rows, wanted))
         self.columns = [list(compress(column, wanted)) for column in self.columns]
-        self.rule.found = Relation(self._rows)
+        self.rule.kept = self._rows
 
 
 class Instances:

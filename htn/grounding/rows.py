@@ -94,7 +94,7 @@ class Rows:
 def rows_of(
     task: RawTask, is_method: Callable[[Action], bool], numbers: Numbering, entries: Entries
 ) -> tuple[Rows, Rows]:
-    """Return the actions and the methods of `task`, over facts by their `numbers`."""
+    """Return the actions of `task` and, in their order, its methods, over facts by their `numbers`."""
     found = Rows(numbers), Rows(numbers)
     pieces: list[tuple[int, RawAction | ActionTable]] = [(action.number, action) for action in task.actions]
     pieces += [(table.numbers[0], table) for table in task.tables]
@@ -105,8 +105,7 @@ def rows_of(
             continue
         for part in piece.cut(_holes(piece, numbers)):
             rows.take(part)
-    for rows in found:
-        rows.ordered(len(numbers.literals), entries)
+    found[True].ordered(len(numbers.literals), entries)
     return found
 
 

@@ -183,5 +183,11 @@ def leaves(function: Callable[..., Any]) -> list[str | None]:
         elif hasattr(kind, "__metadata__"):
             found.append(kind.__metadata__[0])
         else:
-            waiting += reversed(get_type_hints(kind, include_extras=True).values())
+            waiting += _parts(kind)
     return found
+
+
+@cache
+def _parts(record: Any) -> list[Any]:
+    """Return what the fields of a record are, the last first."""
+    return [*reversed(get_type_hints(record, include_extras=True).values())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 
 from planner.annotations import Final
 from planner.budget import Budget
@@ -62,28 +62,31 @@ def instantiate_actions(
     tables: list[ActionTable] = []
     number = 0
     for rules in schemas:
-        if _fits_tables(rules):
+        rows = rules.rule.rows
+        if _fits_tables(rules, rows):
             budget.check()
-            tables += _tables(rules, problem, table, number)
-            number += len(rules.rule.found.rows)
+            tables += _tables(rules, rows, problem, table, number)
+            number += len(rows)
             continue
         for action in _instances(rules, problem, table, residuals, budget):
             action.number += number
             actions.append(action)
-        number += len(rules.rule.found.rows)
+        number += len(rows)
     return actions, tables
 
 
-def _fits_tables(rules: SchemaRules) -> bool:
+def _fits_tables(rules: SchemaRules, rows: Sized) -> bool:
     """Whether the instances are many, and differ in nothing but their literals."""
     schema, rule = rules.schema, rules.rule
     plain = not rules.effects and not schema.condition.residual
-    return plain and len(schema.action.parameters) == len(rule.names) and not are_few(rule.found.rows)
+    return plain and len(schema.action.parameters) == len(rule.names) and not are_few(rows)
 
 
-def _tables(rules: SchemaRules, problem: Problem, table: FactTable, first: int) -> Iterator[ActionTable]:
-    """Yield the instances of a schema, numbered from `first`."""
-    schema, names, rows = rules.schema, rules.rule.names, list(rules.rule.found.rows)
+def _tables(
+    rules: SchemaRules, rows: list[Row], problem: Problem, table: FactTable, first: int
+) -> Iterator[ActionTable]:
+    """Yield the instances of a schema, one for each of the `rows`, numbered from `first`."""
+    schema, names = rules.schema, rules.rule.names
     columns = Columns(names, table, rows)
     negated = [[None if n is None else ~n for n in column] for column in columns.of(schema.condition.negated)]
     condition = [*columns.of(schema.condition.atoms), *negated]
@@ -106,7 +109,7 @@ def _instances(
     effects = [_effects_by_row(effect, table, residuals, budget) for effect in rules.effects]
     witnessed: set[tuple[Row, tuple[Literal, ...]]] = set()
     number = -1
-    for rows in batches(rules.rule.found.rows, BATCH):
+    for rows in batches(rules.rule.rows, BATCH):
         budget.check()
         for row, literals, added, deleted in zip(rows, condition(rows), adds(rows), deletes(rows), strict=True):
             number += 1

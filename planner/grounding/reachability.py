@@ -90,7 +90,7 @@ class Rule:
     """When `condition` holds for `variables`, `row`s are found and the `emits` become facts.
 
     `given` is the relation that the rule starts from, over `given_terms`: for conditional effects, the instances of
-    their action.
+    their action. Of what was found, only some rows may be `kept`.
     """
 
     variables: tuple[Variable, ...]
@@ -99,11 +99,17 @@ class Rule:
     given: str | None = None
     given_terms: tuple[Term, ...] = ()
     found: Relation = field(default_factory=Relation)
+    kept: list[Row] | None = None
 
     @property
     def names(self) -> tuple[Term, ...]:
         """The terms of the rows in `found`."""
         return (*self.given_terms, *[variable.name for variable in self.variables])
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows that were found, or those of them that are kept."""
+        return list(self.found.rows) if self.kept is None else self.kept
 
     @property
     def unknowns(self) -> set[Term]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from planner.annotations import Final
 from planner.model import ROOT_TYPE, DomainModel, Exists, Forall, Formula, Problem, Variable
 from planner.model.formulas import walk
 from planner.pddl.effects import TOTAL_COST
+from planner.records import dataclass
 
 _LEGAL: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _ILLEGAL: Final = re.compile(r"[^a-z0-9_-]+")
