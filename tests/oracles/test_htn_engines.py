@@ -29,6 +29,8 @@ from planner.solve import solve
 GUEST = Path(__file__).parents[2] / "benchmarks" / "planners" / "aries_guest.py"
 TASKS = Path(__file__).parents[3] / "shared" / "data" / "ipc2020-htn"
 SMALL = {
+    "partial-order/Satellite": "1obs-1sat-1mod",
+    "partial-order/Transport": "pfile01",
     "total-order/AssemblyHierarchical": "genericLinearProblem_depth01",
     "total-order/Blocksworld-GTOHP": "p01",
     "total-order/Childsnack": "p01",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from unified_planning.engines import UPSequentialSimulator
+from unified_planning.model.htn import HierarchicalProblem
+from unified_planning.plans import HierarchicalPlan
 
 from htn.solve import solve
 from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
@@ -21,6 +24,8 @@ KINDS = {
 }
 SEEDS = range(40)
 SECONDS = 2
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # the simulator says that it does not know of tasks
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -41,6 +46,7 @@ def test_there_and_back_again(seed: int, kind: str) -> None:
         assert incoming.verdict(foreign).valid
         verdict = validate(problem, back)
         assert (verdict.valid, verdict.cost) == (True, after.cost), verdict
+        check_replayed(outgoing.problem, foreign)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,6 +71,16 @@ def test_ground(seed: int, kind: str) -> None:
         if Status.OPTIMAL is before.status is after.status:
             assert before.cost == plan.cost
         assert outgoing.plan(foreign.action_plan).steps == plan.steps
+
+
+def check_replayed(problem: HierarchicalProblem, plan: HierarchicalPlan) -> None:
+    """The steps can be done, and reach the goal, by unified-planning's own simulator."""
+    simulator = UPSequentialSimulator(problem, error_on_failed_checks=False)
+    state = simulator.get_initial_state()
+    for step in plan.action_plan.actions:
+        state = simulator.apply(state, step)
+        assert state is not None, step
+    assert simulator.is_goal(state)
 
 
 def check_shape(before, outgoing, after) -> None:

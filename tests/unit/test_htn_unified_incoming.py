@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+
 import pytest
 from unified_planning.environment import Environment
 from unified_planning.model.htn import HierarchicalProblem, Method, Task
@@ -17,6 +19,7 @@ from unified_planning.shortcuts import (
     GT,
     LE,
     And,
+    AnytimePlanner,
     BoolType,
     Equals,
     Fluent,
@@ -38,15 +41,17 @@ from unified_planning.shortcuts import (
 from htn.model import HtnProblem
 from htn.solve import solve
 from htn.unified import HtnIncoming
-from planner.engines import register
+from planner.engines import others, register
 from planner.engines.incoming import from_unified_planning
+from planner.engines.outcomes import validated
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model import TRUE, Atom, Exists, Metric, Variable
 from planner.model import And as Both
 from planner.model import Equals as Same
 from planner.model import Not as No
 from planner.model import Or as Either
-from planner.plan import Status
+from planner.plan import Status, StoppedBy
+from planner.validate import Verdict
 
 
 class Errands:
@@ -411,6 +416,59 @@ def test_the_engine_takes_hierarchical_problems() -> None:
         invalid = engine.validate(errands.problem, without_step(result.plan))
     assert (valid.status.name, [*valid.metric_evaluations.values()]) == ("VALID", [7])
     assert invalid.status.name == "INVALID"
+
+
+def test_better_plans_come_with_their_decompositions() -> None:
+    register()
+    get_environment().credits_stream = None
+    errands = Errands()
+    errands.network.add_subtask(errands.go, errands.shop)
+    errands.problem.add_quality_metric(MinimizeActionCosts({errands.walk: 7}))
+    with AnytimePlanner(name="forethought") as engine:
+        *_, last = engine.get_solutions(errands.problem, timeout=60)
+    assert (last.status.name, last.plan) == ("SOLVED_OPTIMALLY", errands.plan())
+
+
+def test_a_verdict_that_a_limit_kept_from_being_reached_is_unknown() -> None:
+    errands = Errands()
+    errands.network.add_subtask(errands.go, errands.shop)
+    verdict = Verdict(valid=False, cost=7, reason="too long", stopped_by=StoppedBy.TIME)
+    found = validated(verdict, errands.plan(), errands.read(), "forethought")
+    assert (found.status.name, found.log_messages[0].message) == ("UNKNOWN", "too long")
+
+
+def test_a_converter_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = EntryPoint("HIERARCHICAL", "htn.nowhere", others.GROUP)
+    monkeypatch.setattr(others, "entry_points", lambda **_: [broken])
+    others.converters.cache_clear()
+    with pytest.raises(InputError, match=r"the converter htn\.nowhere of HIERARCHICAL problems cannot be imported"):
+        Errands().read()
+    others.converters.cache_clear()
+
+
+def test_without_a_converter_tasks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(others, "converters", dict)
+    with pytest.raises(UnsupportedError, match="hierarchical task networks"):
+        Errands().read()
+
+
+def test_decompositions_may_be_deep() -> None:
+    errands, depth = Errands(), 3_000
+    again = Method("again", to=errands.place, by=errands.place)
+    again.set_task(errands.go)
+    inner = again.add_subtask(errands.go, again.to)
+    errands.problem.add_method(again)
+    top = errands.network.add_subtask(errands.go, errands.home)
+    argument = errands.problem.environment.expression_manager.ObjectExp(errands.home)
+    done = MethodInstance(errands.stay, (argument,), Decomposition({}))
+    for _ in range(depth):
+        done = MethodInstance(again, (argument, argument), Decomposition({inner.identifier: done}))
+    incoming = errands.read()
+    plan = HierarchicalPlan(SequentialPlan([]), Decomposition({top.identifier: done}))
+    ours = incoming.read(plan)
+    assert len(ours.tree.nodes) == depth + 1
+    assert incoming.verdict(plan).valid
+    assert incoming.read(incoming.plan(ours)) == ours
 
 
 def test_tasks_that_cannot_be_done_are_proved_so() -> None:
