@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from htn.grounding.ground import GroundHtn
@@ -14,6 +14,13 @@ from planner.budget import Budget
 from planner.plan import Plan, Progress
 from planner.validate import Verdict
 
+Translation = Callable[[GroundHtn], "list[int] | None"]
+"""From the ground form of a problem to the moves of a plan."""
+
+
+def _none(_ground: GroundHtn) -> None:
+    return None
+
 
 class HtnAnswer(Answer):
     """The state of one call of `solve` for a hierarchical problem."""
@@ -24,6 +31,7 @@ class HtnAnswer(Answer):
         self._ground: GroundHtn | None = None
         self._offered: Plan | None = None
         self._moves: list[int] = []
+        self._translated: Translation = _none
 
     def hierarchy(self, ground: GroundHtn) -> None:
         """Note that grounding is done."""
@@ -32,13 +40,22 @@ class HtnAnswer(Answer):
         if self._offered is not None and self.run.plan is self._moves:
             self.run.limit = int(self._offered.cost * ground.task.resolution)
 
-    def offer(self, plan: Plan) -> None:
-        """Take a plan that was found without grounding; before it, costs are rounded up to the problem's units."""
+    def offer(self, plan: Plan, translation: Translation) -> None:
+        """Take a plan that was found without grounding; `translation` gives its moves when that is done.
+
+        Before it is, costs are rounded up to the problem's units.
+        """
         resolution = self._ground.task.resolution if self._ground else 1
         cost = ceil(plan.cost * resolution)
         if cost < self.run.limit:
-            self._offered, self._moves = plan, []
+            self._offered, self._moves, self._translated = plan, [], translation
             self.run.found(self._moves, cost)
+
+    def moves(self) -> Sequence[int] | None:
+        """Return the moves of the best plan, None if there are none for it (see `htn.search.trees`)."""
+        if self._offered is not None and self.run.plan is self._moves:
+            return self._translated(self._ground) if self._ground else None
+        return self.run.plan
 
     def plan_of(self, actions: list[int]) -> Plan:
         """Return the moves that a search has found as a plan with its decomposition."""

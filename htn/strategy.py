@@ -15,6 +15,7 @@ from htn.lifted.turns import Meanwhile
 from htn.search.arrays import Board
 from htn.search.partial import Partial
 from htn.search.progression import Progression
+from htn.search.windows import Windows
 from planner.annotations import Final
 from planner.compiled import library
 from planner.kernels.decompose import BLIND, DEFERRED
@@ -50,6 +51,8 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     contenders = [Contender(_falling(Progression, board, weights, run), 1)]
     if mode == "anytime":
         contenders.append(Contender(_falling(partial(Progression, nested=False), board, weights, run), 1))
+        if Windows.fits(board):
+            contenders.append(Contender(Windows(board, run, answer.moves).steps(), 1, by=("windows", "composition")))
     if not ground.is_ordered:
         contenders.append(Contender(_falling(Partial, board, weights, run), 1))
     return (yield from take_turns(contenders, run))

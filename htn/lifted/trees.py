@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from htn.grounding.ground import GroundHtn
 from htn.lifted.machine import Machine, Way
 from htn.lifted.tables import Row
 from htn.model import HtnProblem, Method
@@ -54,6 +55,34 @@ def plan_by(ways: Sequence[Way], machine: Machine, problem: HtnProblem) -> Plan:
     forest = _Forest(problem, machine)
     forest.grow(ways)
     return forest.plan()
+
+
+def moves_by(ways: Sequence[Way], machine: Machine, ground: GroundHtn) -> list[int] | None:
+    """Return the moves of the same plan where all is ground (see `htn.search.trees`).
+
+    None if there are several ground actions for a step.
+    """
+    assert ground.root is not None  # noqa: S101 - there is a plan
+    actions, moves, left, following = len(ground.task.actions), list[int](), [ground.root], iter(ways)
+    backwards: dict[str, list[int]] = {}
+    while left:
+        task = left.pop()
+        if task < actions:
+            moves.append(0)
+            continue
+        _, which, binding = next(following)
+        name = machine.methods[which].name
+        for number in ground.methods_of[task - actions]:
+            method = ground.methods[number]
+            if method.method is not None and method.method.name == name and method.binding == binding:
+                break
+        else:
+            return None
+        if name not in backwards:
+            backwards[name] = linear(len(method.subtasks), method.ordering)[::-1]
+        left += [method.subtasks[place] for place in backwards[name]]
+        moves.append(number + 1)
+    return moves
 
 
 class _Forest:

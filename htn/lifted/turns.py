@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from htn.answer import HtnAnswer
 from htn.lifted.code import Unfit
 from htn.lifted.machine import Machine, machine
 from htn.lifted.search import DepthFirst
-from htn.lifted.trees import plan_by
+from htn.lifted.trees import moves_by, plan_by
 from htn.model import HtnProblem
 from planner.annotations import Final
 from planner.budget import Budget
@@ -68,7 +69,8 @@ class Descent:
     def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
         if ending is Ending.FIRST_PLAN:
             self._answer.run.by = ("depth-first", "blind")
-            self._answer.offer(plan_by(search.ways, made, self._problem))
+            plan = plan_by(search.ways, made, self._problem)
+            self._answer.offer(plan, partial(moves_by, search.ways, made))
         return ending
 
 

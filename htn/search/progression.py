@@ -12,9 +12,10 @@ from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import numbers as n
-from planner.kernels.data import NOTHING, Registry
+from planner.kernels.data import NOTHING, Registry, Space
 from planner.kernels.decompose import BLIND, CHAIN, EAGER, UNKNOWN, Places, Waiting
 from planner.kernels.hierarchy import Stacks
+from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
 KEYS: Final = 1 << 16
@@ -23,6 +24,20 @@ NO_TASK: Final = -1
 """What is first in the empty stack."""
 
 Record = TypeVar("Record", Places, Stacks)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a search is for if not for the whole problem: `tasks` from the packed `state` on.
+
+    The goal is that of `space` and `guide`, whose relaxed plans are numbered on from `evaluations`.
+    """
+
+    state: list[int]
+    tasks: list[int]
+    space: Space
+    guide: Guide
+    evaluations: int
 
 
 class Progression:
@@ -42,38 +57,47 @@ class Progression:
         *,
         kind: int = EAGER,
         nested: bool = True,
+        part: Part | None = None,
         room: int = 1024,
     ) -> None:
         self._board, self._past, self._future, self._kind = board, past, future, kind
-        self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
         self._number = zeros(n.HOW_MANY)
+        if part is not None:
+            self._guide, self._space, self._initial, tasks = part.guide, part.space, part.state, part.tasks
+            self._number[n.EVALUATIONS] = part.evaluations
+        else:
+            root = board.ground.root
+            assert root is not None  # noqa: S101 - nothing to search for otherwise
+            self._guide = blind(board) if kind == BLIND else Guide.of(board, board.costs if past else None, own)
+            self._space, self._initial, tasks = board.space, board.initial, [root]
         self._number[n.PENDING] = -1
         self._number[n.REOPEN] = past
         self._number[n.NESTED] = nested
         self._number[n.STATES] = 1
         self._number[n.GRAIN] = max(1, past * max(board.costs, default=1) // 16)
         self._number[n.WIDEST] = board.widest
-        self._begin(room)
+        self._begin(tasks, room)
 
-    def _begin(self, room: int) -> None:
+    def _begin(self, tasks: list[int], room: int) -> None:
         board, number = self._board, self._number
+        room = max(room, len(tasks))
         states = room + CHAIN + 4
-        cells = room + (CHAIN + 2) * (number[n.WIDEST] + 1) + 4
-        self._registry = first_registry(board.initial, states, board.entries)
-        self._stacks = Stacks(first_registry([NO_TASK, 0], cells, board.entries), zeros(cells), index([0]) * cells)
+        most = room + (CHAIN + 2) * (number[n.WIDEST] + 1) + 4
+        self._registry = first_registry(self._initial, states, board.entries)
+        self._stacks = Stacks(first_registry([NO_TASK, 0], most, board.entries), zeros(most), index([0]) * most)
         key = Registry(zeros(2 * states), empty_index(1 << (2 * states).bit_length()))
         self._places = Places(
             key, empty_index(states), empty_index(states), zeros(states), words([UNKNOWN]) * states, index([0]) * states
         )
         self._waiting = Waiting(empty_index(KEYS), empty_index(room), index([0]) * room)
-        root = board.ground.root
-        assert root is not None  # noqa: S101 - nothing to search for otherwise
-        self._stacks.cells.state[2] = root
-        self._stacks.least[1] = board.hierarchy.least[root]
-        self._stacks.depth[1] = 1
-        board.entries["enter_all"](self._stacks.cells, 2, 2)
-        number[n.CELLS] = 2
-        key.state[0], key.state[1] = 0, 1
+        cells, least, depth = self._stacks
+        for cell, task in enumerate(reversed(tasks), 1):
+            cells.state[2 * cell], cells.state[2 * cell + 1] = task, cell - 1
+            least[cell] = least[cell - 1] + board.least[task]
+            depth[cell] = cell
+        board.entries["enter_all"](cells, len(tasks) + 1, 2)
+        number[n.CELLS] = len(tasks) + 1
+        key.state[0], key.state[1] = 0, len(tasks)
         board.entries["enter_all"](key, 1, 2)
         number[n.PLACES] = 1
         number[n.ENTRIES] = 1
@@ -81,7 +105,8 @@ class Progression:
 
     def steps(self, run: Run, *, first: bool = False) -> Steps:
         """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
-        number, accounts = self._number, Accounts(run, self._number)
+        number = self._number
+        accounts = Accounts(run, number, evaluated=number[n.EVALUATIONS])
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
@@ -113,7 +138,7 @@ class Progression:
             self._future,
             WORK,
             self._number,
-            board.space,
+            self._space,
             board.hierarchy,
             guide.demands,
             self._registry,
