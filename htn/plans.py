@@ -35,6 +35,7 @@ _LONGEST: Final = 100
 """More digits no number of a task has; Python reads some thousands at most."""
 _TOP: Final = "__top"
 """The verifier's name for a task whose subtasks are those of the initial network."""
+_TOP_TASK: Final = Atom(_TOP)
 
 _START: Final = "==>"
 _END: Final = "<=="
@@ -44,7 +45,12 @@ _ARROW: Final = "->"
 
 def has_decomposition(text: str) -> bool:
     """Return whether `text` has the line that plans in this format begin with."""
-    return any(_START in line.split() for line in text.splitlines())
+    return any(_starts(line) for line in text.splitlines())
+
+
+def _starts(line: str) -> bool:
+    """Return whether the plan begins on `line`; elsewhere on a line, `==>` is a name."""
+    return _START in line and line.split(maxsplit=1)[0] == _START
 
 
 def write_plan(plan: Plan) -> str:
@@ -183,7 +189,7 @@ class _Reader:
         places = {number: place for place, number in enumerate(self._entries)}
         entries = list(self._entries.values())
         roots = self._places(self.roots, 1, places)
-        if len(roots) == 1 and entries[roots[0]].task.predicate == _TOP:
+        if len(roots) == 1 and entries[roots[0]].task is _TOP_TASK:
             (top,) = roots
             entry = entries.pop(top)
             children = self._places(entry.line, entry.first, places)
@@ -210,7 +216,7 @@ class _Reader:
     def _lines(self, text: str) -> Iterator[_Line]:
         """Yield the lines of the plan that have words."""
         lines = text.splitlines()
-        starts = [count for count, line in enumerate(lines) if _START in line and _START in line.split()]
+        starts = [count for count, line in enumerate(lines) if _starts(line)]
         if not starts:
             place = Location(self.source, 1, 1)
             raise PlanError(f"found no line {_START}, after which the plan would stand", place, f"write {_START} first")
@@ -246,8 +252,8 @@ class _Reader:
             )
             raise PlanError(message, line.place(0), "such as '7 get t b -> go 3'")
         key = tuple(words[1:arrow])
-        if words[1] == _TOP:
-            self._entries[number] = _Entry(Atom(_TOP), None, words[arrow + 1], line, arrow + 2)
+        if words[1] == _TOP and not self._tasks.has(_TOP):
+            self._entries[number] = _Entry(_TOP_TASK, None, words[arrow + 1], line, arrow + 2)
             return
         if key not in self._known_tasks:
             self._known_tasks[key] = self._task(line.located(1, arrow))

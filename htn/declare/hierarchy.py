@@ -20,6 +20,7 @@ from planner.records import dataclass
 
 FIELDS: Final = ("task", "requires", *PARTS, "description")
 """What can be said about a method besides its name and parameters."""
+_RENAME: Final = "rename one of them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Hierarchy:
         if not is_atom_name(name):
             raise place.error(*cannot_name(name, "a task"))
         if name in self._tasks:
-            raise place.error(f"task {name!r} is already declared at {self._tasks[name][1].location}")
+            raise place.error(f"task {name!r} is already declared at {self._tasks[name][1].location}", _RENAME)
         found = Task(name, parameters, text(description, "a description", place.within("description")))
         self._tasks[name] = found, place
         return found
@@ -83,7 +84,7 @@ class Hierarchy:
         if not is_atom_name(name):
             raise place.error(*cannot_name(name, "a method"))
         if name in self._methods:
-            raise place.error(f"method {name!r} is already declared at {self._methods[name].place.location}")
+            raise place.error(f"method {name!r} is already declared at {self._methods[name].place.location}", _RENAME)
         for field in fields:
             if field not in FIELDS:
                 raise place.error(f"a method has no field {field!r}", did_you_mean(field, FIELDS))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar, overload
+from itertools import islice
+from typing import Any, Final, TypeVar, overload
 
 from htn.declare.hierarchy import Hierarchy, network_of
 from htn.declare.parameters import planning_of
@@ -24,6 +25,8 @@ from planner.kinds import Declarer
 from planner.model import Atom, DomainModel, Metric, Number, Object, Variable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+MOST_SUBTASKS: Final = 100_000
+"""A function that gives more subtasks is taken never to end."""
 
 
 class Methods(Declarer):
@@ -203,9 +206,13 @@ def _subtasks(function: Callable[..., Any], variables: tuple[Variable, ...], nam
     arguments = {each.name.removeprefix("?"): each.name.removeprefix("?") for each in variables}
     try:
         found = function(**arguments)
-        return list(found) if inspect.isgenerator(found) else found
+        found = list(islice(found, MOST_SUBTASKS + 1)) if inspect.isgenerator(found) else found
     except Exception as error:
         raise place.error(
             f"the function of method {name!r} raises {type(error).__name__}: {error}",
             "it is called with the names of its parameters, to be asked for subtasks",
         ) from error
+    if isinstance(found, list) and len(found) > MOST_SUBTASKS:
+        message = f"the function of method {name!r} gives more than {MOST_SUBTASKS:,} subtasks"
+        raise place.error(message, "it is called once, and has to come to an end")
+    return found

@@ -77,7 +77,7 @@ class NetworkReader:
         labels: set[str] = set()
         for index, each in enumerate(found):
             if each.label in labels:
-                raise place.within(index).error(f"two subtasks have the label {each.label!r}")
+                raise place.within(index).error(f"two subtasks have the label {each.label!r}", "rename one of them")
             labels |= {each.label} - {""}
         return tuple(found)
 
@@ -209,4 +209,4 @@ def _check_acyclic(pairs: list[tuple[int, int]], labels: Mapping[int, str], plac
         names = [labels[number] for number in error.args[1]]
         first = names.index(min(names))
         circle = [*names[first:-1], *names[:first], names[first]]
-        raise place.error(f"the ordering runs in a circle: {' < '.join(circle)}") from None
+        raise place.error(f"the ordering runs in a circle: {' < '.join(circle)}", "remove one of them") from None

@@ -58,7 +58,8 @@ class Vocabulary:
             return near
         if name in self._classical.predicates:
             return f"{name!r} is a predicate: what must hold stands in requires"
-        return f"declare it: how.task({name!r}, …)" if what == "task" or not known else f"declare the {what} first"
+        where = f"declare it under 'tasks', or in Python: how.task({name!r}, …)"
+        return where if what == "task" or not known else f"declare the {what} first"
 
     def check_condition(self, use: Use) -> None:
         """Raise an error where `use` does not fit what is known of its predicate."""

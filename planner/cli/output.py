@@ -64,7 +64,10 @@ def write_atomically(path: Path, text: str) -> None:
             _write(stream, text)
             return
     if _is_special(path):
-        path.write_text(text, encoding="utf-8")
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:  # one that shows when the rest is written out names no file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         return
     real = path.resolve()
     temporary = real.with_name(f".{real.name}.{os.getpid()}")

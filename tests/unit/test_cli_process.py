@@ -247,6 +247,13 @@ def test_a_full_disk_is_told(corridor: Path) -> None:
     assert (done.returncode, done.stderr) == (Exit.USAGE, "Error: standard output: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_device_for_the_plan_is_told(corridor: Path) -> None:
+    done = forethought("solve", corridor, "--quiet", "--plan-file", "/dev/full")
+    assert (done.returncode, done.stderr) == (Exit.USAGE, "Error: /dev/full: No space left on device\n")
+    assert "(move r a0 a1)" in done.stdout
+
+
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system has no /dev/stdout")
 @pytest.mark.parametrize("name", ["/dev/stdout", "out"])
 def test_a_plan_file_that_is_standard_output_is_not_replaced(corridor: Path, tmp_path: Path, name: str) -> None:

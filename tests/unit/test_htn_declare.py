@@ -313,3 +313,15 @@ def test_two_hierarchies_in_a_file_need_a_name(tmp_path: Path) -> None:
     path.write_text(FILE + "other = Methods(office)\n")
     with pytest.raises(InputError, match="several domains: how, other; name one"):
         load_domain(path)
+
+
+def test_a_function_that_never_ends_is_a_mistake(how: Methods) -> None:
+    how.task("go", robot=Robot, room=Room)
+    with pytest.raises(
+        InputError, match="gives more than 100,000 subtasks; it is called once, and has to come to an end"
+    ):
+
+        @how.method(task="go(robot, room)")
+        def for_ever(robot: Robot, room: Room):
+            while True:
+                yield f"go({robot}, {room})"

@@ -361,6 +361,23 @@ def test_names_that_are_no_words_are_written_as_in_hddl():
     assert write_plan(read_plan(text, problem)) == text
 
 
+@pytest.mark.parametrize("name", ["__top", "==>", "<==", "root", "->"])
+@pytest.mark.parametrize("kind", ["task", "method", "object"])
+def test_names_that_the_format_itself_uses(name, kind):
+    task, method, thing = (name if kind == each else each for each in ("task", "method", "object"))
+    rest = Action("rest", variables("where"), cost=(0,))
+    pause = Method(method, Atom(task, ("?where",)), variables("where"), network=sequence(Atom("rest", ("?where",))))
+    classical = DomainModel("office", {"place": ()}, (Object(thing, ("place",)),), actions={"rest": rest})
+    domain = HtnDomain(classical, {task: Task(task, variables("where"))}, {method: pause})
+    problem = HtnProblem(domain, Problem("day", classical), sequence(Atom(task, (thing,))))
+    nodes = (Node(Atom(task, (thing,)), None, method, (thing,), (1,)), Node(Atom("rest", (thing,)), 0))
+    plan = Plan((Step("rest", (thing,), 0),), problem, Decomposition(nodes, (0,)))
+    assert validate(problem, plan).valid
+    again = plan_from_text(write_plan(plan), problem)
+    assert validate(problem, again).valid
+    assert again.steps == plan.steps
+
+
 def test_json_gives_the_plan_back():
     read = plan_from_text(json.dumps(PLAN.to_dict()), ROUND)
     assert read == PLAN
