@@ -276,7 +276,7 @@ ERRORS = [
     ('"here != room"', '"at(robot, here)"', "25:19: a constraint says that two terms are equal or not, and "),
     ("ordering: [[a, c]]", "ordering: [[a, d]]", "32:16: no subtask has the label 'd'; the labels are a, b, c"),
     ("ordering: [[a, c]]", "ordering: [a]", "32:16: ['a'] orders no subtasks; write a pair of labels: ('a', 'b'), or "),
-    ("ordering: [[a, c]]", "ordering: [[a, c], [c, a]]", "32:5: the ordering runs in a circle: a < c < a; remove one of them"),
+    ("ordering: [[a, c]]", "ordering: [[a, c], [c, a]]", "32:5: the ordering runs in a circle: a < c < a; remove one"),
     (
         "ordering: [[a, c]]",
         "ordering: []\n    ordered: true",
