@@ -9,6 +9,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from htn.derive import as_htn
 from htn.hddl import parse_domain, parse_problem, read, write
 from htn.model import HtnProblem
 from htn.solve import solve as solve_htn
+from htn.testing import USUAL, HtnFeatures, random_htn
 from htn.verify import validate
 from planner import load
 from planner.errors import EngineError
@@ -173,6 +175,17 @@ def test_aries_solves_tasks_of_the_competition(place: str, aries: str) -> None:
     result = solve(problem, engine=aries, time_limit=SECONDS)
     assert result.has_plan, result.describe()
     assert validate(problem, result.plan).valid
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_aries_and_ours_agree_on_what_can_be_done(seed: int, aries: str) -> None:
+    problem = random_htn(seed, HtnFeatures(classical=replace(USUAL, quantified=False)))
+    ours = solve(problem)
+    theirs = solve(problem, engine=aries, time_limit=SECONDS if ours.has_plan else 5)
+    assert theirs.has_plan is ours.has_plan, (ours.describe(), theirs.describe())
+    if theirs.has_plan:
+        assert validate(problem, theirs.plan).valid
+        assert theirs.cost >= ours.cost
 
 
 def derived() -> list[Problem]:

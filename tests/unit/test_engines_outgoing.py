@@ -35,6 +35,7 @@ from planner.model import (
     Problem,
     SoftGoal,
     Variable,
+    When,
 )
 from planner.plan import Step
 from planner.validate import Simulation, validate
@@ -107,7 +108,8 @@ def errand(**changes) -> Problem:
         "walk",
         (origin, target),
         requires=changes.pop("requires", Atom("at", ("?from",))),
-        provides=(Atom("at", ("?to",)), Not(Atom("at", ("?from",)))),
+        provides=changes.pop("provides", (Atom("at", ("?to",)), Not(Atom("at", ("?from",))))),
+        when=changes.pop("when", ()),
         cost=changes.pop("cost", (1,)),
     )
     domain = DomainModel(
@@ -167,6 +169,13 @@ def test_a_goal_that_is_false_stays_false() -> None:
 
 def test_actions_that_can_do_nothing_are_left_out() -> None:
     assert to_unified_planning(errand(requires=FALSE)).problem.actions == []
+
+
+def test_what_is_added_is_not_deleted_besides() -> None:
+    here, there = Atom("at", ("?to",)), Atom("at", ("?from",))
+    when = When(there, (Not(here),))
+    (action,) = to_unified_planning(errand(provides=(here, Not(here), Not(there)), when=(when,))).problem.actions
+    assert [str(effect) for effect in action.effects] == ["at(to) := true", "at(from) := false"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from planner.engines.outgoing.signatures import signatures
 from planner.engines.outgoing.types import Types
 from planner.errors import UnsupportedError
 from planner.kinds import AnyProblem, OtherProblem
-from planner.model import Action, Atom, CostTerm, Problem, Variable, When
+from planner.model import TRUE, Action, Atom, CostTerm, Problem, Variable, When
 from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts
 from planner.normalise import to_adl
@@ -175,21 +175,23 @@ class Writing:
         scope = self.scope(schema.parameters)
         for part in conjuncts(action.requires):
             schema.add_precondition(self.writer.formula(part, scope))
+        always = {atom for effect in action.effects if _is_plain(effect) for atom in added(effect.provides)}
         for effect in action.effects:
-            self._add_effect(schema, effect, scope)
+            self._add_effect(schema, effect, scope, always)
         return schema, self._cost(action.cost[0], scope)
 
     def _cost(self, cost: CostTerm, scope: Scope) -> FNode:
         return self.writer.atom(cost, scope) if isinstance(cost, Atom) else self._manager.Int(int(cost))  # type: ignore[arg-type]  # computed costs are tables by now
 
-    def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope) -> None:
+    def _add_effect(self, action: up.InstantaneousAction, effect: When, outer: Scope, always: Collection[Atom]) -> None:
+        """Add `effect`; what the action `always` adds stays added, and some engines take no delete beside it."""
         bound = {variable.name: self.writer.variable(variable) for variable in effect.variables}
         scope = {**outer, **bound}
         condition = self.writer.formula(effect.requires, scope)
         forall = [each.variable() for each in bound.values()]
         changes = [
             *[(atom, True) for atom in added(effect.provides)],
-            *[(atom, False) for atom in deleted(effect.provides)],
+            *[(atom, False) for atom in deleted(effect.provides) if effect.variables or atom not in always],
         ]
         for atom, value in changes if not condition.is_false() else ():
             action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
@@ -199,6 +201,11 @@ class Writing:
         fluent = up.Fluent("never" if not self._target.has_name("never") else "never-2", environment=self._environment)
         self._target.add_fluent(fluent, default_initial_value=False)
         return self._manager.FluentExp(fluent)
+
+
+def _is_plain(effect: When) -> bool:
+    """Return whether `effect` always happens, once."""
+    return effect.requires == TRUE and not effect.variables
 
 
 def _is_of_use(action: up.InstantaneousAction) -> bool:
