@@ -8,7 +8,7 @@ from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget
 from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
-from planner.cli.interrupt import interruptible
+from planner.cli.interrupt import Watchman, interruptible
 from planner.cli.limits import finite, limit_memory
 from planner.cli.outcome import exit_of, exit_of_verdict
 from planner.cli.output import give, tell
@@ -51,7 +51,7 @@ def run(
     with interruptible(budget.remaining) as watchman:
         loaded = load(domain, problem)
         if plan is not None:
-            return explain_given(loaded, plan, budget)
+            return explain_given(loaded, plan, budget, watchman)
         with named(domain, problem), watchman.searching() as budget.cancel:
             result = solved(loaded, budget)
     if not quiet or result.status is Status.UNSUPPORTED:
@@ -63,7 +63,7 @@ def run(
     return exit_of(result)
 
 
-def explain_given(problem: AnyProblem, path: Path, budget: Budget) -> Exit:
+def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.cli.plans import plan_from, text_of  # noqa: PLC0415 - loaded only for a plan that is given
     from planner.validate import validate  # noqa: PLC0415 - as above
@@ -71,10 +71,13 @@ def explain_given(problem: AnyProblem, path: Path, budget: Budget) -> Exit:
     if isinstance(problem, Problem):
         plan, _ = plan_from(path, problem)
         verdict = validate(problem, plan.steps)
+        text = explained(plan, budget) if verdict.valid else str(verdict)
     else:
         plan = problem.read_plan(text_of(path), str(path))
-        verdict = problem.validate(plan, budget)
-    give(explained(plan, budget) if verdict.valid else str(verdict))
+        with watchman.checking(plan) as budget.cancel:
+            verdict = problem.validate(plan, budget)
+            text = explained(plan, budget) if verdict.valid else str(verdict)
+    give(text)
     return exit_of_verdict(verdict)
 
 

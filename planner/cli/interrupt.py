@@ -9,12 +9,12 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 from planner.annotations import Final
 from planner.budget import LimitReached
-from planner.plan import StoppedBy
+from planner.plan import Plan, StoppedBy
 
 PATIENCE_SECONDS: Final = 1.5
 """How long after its time limit a search is broken off, too; an engine's process is given less to end."""
@@ -38,6 +38,10 @@ class Watchman:
             yield self._cancel
         finally:
             self._searching = False
+
+    def checking(self, plan: Plan) -> AbstractContextManager[threading.Event | None]:
+        """Return the same for a body that checks `plan`; one with its tree takes no search, and is broken off."""
+        return self.searching() if plan.tree is None else nullcontext()
 
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Raise `KeyboardInterrupt`, or ask the search to stop."""

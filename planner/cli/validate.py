@@ -37,12 +37,14 @@ def run(
     from planner.validate import validate  # noqa: PLC0415 - as above
 
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
-    with interruptible(left(time_limit, started)):
+    with interruptible(left(time_limit, started)) as watchman:
         loaded = load(domain, problem)
         if isinstance(loaded, Problem):
             found, claimed_cost = plan_from(plan, loaded)
             verdict = validate(loaded, found.steps, claimed_cost=claimed_cost)
         else:
-            verdict = loaded.validate(loaded.read_plan(text_of(plan), str(plan)), budget)
+            given = loaded.read_plan(text_of(plan), str(plan))
+            with watchman.checking(given) as budget.cancel:
+                verdict = loaded.validate(given, budget)
     give(str(verdict))
     return exit_of_verdict(verdict)
