@@ -44,7 +44,7 @@ def judged(problem: AnyProblem, engine: str, answer: Answer, statistics: Statist
         case "TIMEOUT" | "MEMOUT" as limit:
             return Result(Status.UNKNOWN, _STOPS[limit], statistics=statistics)
         case "UNSUPPORTED_PROBLEM":
-            reason = f"unsupported: {engine} refuses the problem: {answer.reason}"
+            reason = f"{engine} refuses the problem: {answer.reason}"
             return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
         case status:
             raise EngineError(f"{engine} failed ({status.lower().replace('_', ' ')}): {answer.reason}")

@@ -78,9 +78,8 @@ def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statis
             return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=statistics, reason=reason)
         case Outcome.UNSUPPORTED:
             hint = f"; engines that take it: {', '.join(answer.engines)}" if answer.engines else ""
-            return Result(
-                Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=f"{answer.reason}{hint}"
-            )
+            reason = f"{answer.reason.removeprefix('unsupported: ')}{hint}"
+            return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, statistics=statistics, reason=reason)
         case Outcome.OUT_OF_TIME:
             return Result(Status.UNKNOWN, StoppedBy.TIME, statistics=statistics)
         case Outcome.OUT_OF_MEMORY:
