@@ -54,7 +54,7 @@ def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
 def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
     """Return why there can be no plan; or the relaxed world, where that does not show; or what limit was reached."""
     try:
-        reach = _reach(problem, budget)
+        reach = relaxed_world(problem, budget)
         failures = impossible(reach)
         lacks = lacking(problem.classical.goal.hard, reach)
     except LimitReached as limit:
@@ -64,7 +64,7 @@ def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
     return WhyNot(problem.name, failures, lacks) if failures or lacks else reach
 
 
-def _reach(problem: HtnProblem, budget: Budget) -> Reach:
+def relaxed_world(problem: HtnProblem, budget: Budget) -> Reach:
     """Return the relaxed world; a large one, in which methods require what their subtasks need."""
     try:
         found = Reach(problem, _part(budget, 1 / 3, EXACT_SECONDS))

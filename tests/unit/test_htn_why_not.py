@@ -199,7 +199,7 @@ def no_room(*_given, **_options):
 
 
 def test_without_room_for_the_relaxed_world_some_ways_are_tried(monkeypatch):
-    monkeypatch.setattr(reasons, "_reach", no_room)
+    monkeypatch.setattr(reasons, "relaxed_world", no_room)
     found = why_not(problem_of("(go b) (collect y) (go a)"), Budget(60))
     assert (found.proved, found.solvable, found.stopped_by) == (False, False, StoppedBy.MEMORY)
     lines = str(found).splitlines()
