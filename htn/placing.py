@@ -52,6 +52,7 @@ class Placing:
             self._before[second].add(first)
             self._after[first].add(second)
         self._twins = self._groups()
+        self._numbers = {place: number for group in self._twins for number, place in enumerate(group)}
 
     def found(self) -> Iterator[Places]:
         """Yield the ways to place the children: as they are written, if they may be; what is first has first steps.
@@ -65,7 +66,10 @@ class Placing:
         if self._may_be(written):
             told = self._normal(written)
             yield written
-        for places in self._searched():
+        fitting = self._fitting()
+        if told is not None and all(len(children) == 1 for children in fitting):
+            return
+        for places in self._searched(fitting):
             if places != told:
                 yield places
 
@@ -87,7 +91,7 @@ class Placing:
     def _normal(self, places: Places) -> Places:
         """Return `places` with the children of like subtasks in the order of their steps."""
         found = list(places)
-        for group in self._twins:
+        for group in {group[0]: group for group in self._twins}.values():
             for place, child in zip(group, sorted([places[each] for each in group], key=self._rank), strict=True):
                 found[place] = child
         return tuple(found)
@@ -121,14 +125,12 @@ class Placing:
                     for child in by_name.get(pattern.predicate, ())
                     if unified(pattern, self._children[child].task, self._known) is not None
                 ]
-            group = self._twins[place]
-            number, spare = group.index(place), len(fitting) - len(group)
+            number, spare = self._numbers[place], len(fitting) - len(self._twins[place])
             found.append(fitting[number : number + spare + 1] if spare >= 0 else [])
         return found
 
-    def _searched(self) -> Iterator[Places]:
+    def _searched(self, fitting: list[list[int]]) -> Iterator[Places]:
         """Yield places found by backtracking, the most exacting subtasks first."""
-        fitting = self._fitting()
         line = sorted(range(len(fitting)), key=lambda place: len(fitting[place]))
         placed: dict[int, int] = {}
         used: set[int] = set()
@@ -154,13 +156,11 @@ class Placing:
                 yield tuple([placed[each] for each in range(len(line))])
 
     def _is_in_turn(self, place: int, placed: dict[int, int]) -> bool:
-        """Return whether of like subtasks the first has the first steps."""
-        group = self._twins[place]
-        number, rank = group.index(place), self._rank(placed[place])
-        return all(
-            (self._rank(placed[other]) < rank) is (count < number)
-            for count, other in enumerate(group)
-            if count != number and other in placed
+        """Return whether of like subtasks the first has the first steps, as far as its neighbours tell."""
+        group, number, rank = self._twins[place], self._numbers[place], self._rank(placed[place])
+        before, after = group[max(number - 1, 0) : number], group[number + 1 : number + 2]
+        return all(self._rank(placed[each]) < rank for each in before if each in placed) and all(
+            rank < self._rank(placed[each]) for each in after if each in placed
         )
 
 

@@ -1,7 +1,8 @@
 """The independent checker of hierarchical plans: a plan, and the decomposition that justifies it.
 
 It shares no code with what finds plans. First the tree is compared with the tasks and methods (`frames`), then the
-order of its steps (`ordering`), then states (`sweep`): steps, preconditions of methods, and the goal. What is to be
+order of its steps (`ordering`), then states (`sweep`): steps, preconditions of methods, and the goal. Plans whose tasks
+are all in a total order are accepted in a single pass (`line`), which leaves the others to these. What is to be
 checked of a decomposition is stated by Behnke, Höller and Biundo (2015, "On the Complexity of HTN Plan Verification and
 Its Implications for Plan Recognition") and by Höller et al. (2020, "HDDL: An Extension to PDDL for Expressing
 Hierarchical Planning Problems").

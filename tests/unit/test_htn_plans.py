@@ -14,6 +14,7 @@ from htn_post import (
     STEPS,
     TREE,
     atom,
+    by,
     crowd,
     did,
     problem_of,
@@ -345,6 +346,19 @@ def test_many_tasks_in_any_order():
     mixed = text.replace("root " + " ".join(map(str, range(1_000))), "root " + " ".join(numbers))
     assert mixed != text
     assert validate(problem, read_plan(mixed, problem)).valid
+
+
+def test_many_equal_tasks_in_any_order():
+    """Which of them is which does not matter: that is not tried out."""
+    number = 1_500
+    problem = problem_of("get t b", *["break"] * number, ordering=[(0, place + 1) for place in range(number)])
+    steps = steps_of("drive t a b", *["rest"] * number)
+    breaks = (by("break", "nap", "t", did(place + 2, "rest")) for place in range(number))
+    plan = Plan(steps, problem, tree_of(by("get t b", "go", "t b a", did(1, "drive t a b")), *breaks))
+    assert validate(problem, plan).valid
+    root = "root " + " ".join(write_plan(plan).split("root ")[1].split("\n")[0].split()[::-1])
+    lines = [root if line.startswith("root ") else line for line in write_plan(plan).splitlines()]
+    assert validate(problem, read_plan("\n".join(lines), problem)).valid
 
 
 def test_names_that_are_no_words_are_written_as_in_hddl():
