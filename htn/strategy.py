@@ -52,7 +52,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     if mode == "anytime":
         contenders.append(Contender(_falling(partial(Progression, nested=False), board, weights, run), 1))
         if Windows.fits(board):
-            contenders.append(Contender(Windows(board, run, answer.moves).steps(), 1, by=("windows", "composition")))
+            contenders.append(Contender(Windows(board, run, answer.moves).steps(), 2, by=("windows", "composition")))
     if not ground.is_ordered:
         contenders.append(Contender(_falling(Partial, board, weights, run), 1))
     return (yield from take_turns(contenders, run))

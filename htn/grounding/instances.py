@@ -111,7 +111,9 @@ class Instances:
         return entries["useful"](self.root, self.task, self.subtasks, users, doers, kept, missing, state, queue)
 
     def settle(self, task: RawTask) -> None:
-        """Drop from `task` what is of no use, now that some instances are gone."""
+        """Drop from `task` what is of no use, now that some instances may be gone."""
+        if task.size == len(self.task):
+            return
         kept = index([0]) * len(self.task)
         left = [action.number for action in task.actions]
         for number in chain(left, *[table.numbers for table in task.tables]):

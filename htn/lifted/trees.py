@@ -70,14 +70,17 @@ def moves_by(ways: Sequence[Way], machine: Machine, ground: GroundHtn) -> list[i
         if task < actions:
             moves.append(0)
             continue
+        candidates = [(number, ground.methods[number]) for number in ground.methods_of[task - actions]]
+        if candidates[0][1].method is None:
+            return None
         _, which, binding = next(following)
         name = machine.methods[which].name
-        for number in ground.methods_of[task - actions]:
-            method = ground.methods[number]
-            if method.method is not None and method.method.name == name and method.binding == binding:
-                break
-        else:
-            return None
+        fitting = [
+            (number, each)
+            for number, each in candidates
+            if each.method is not None and each.method.name == name and each.binding == binding
+        ]
+        number, method = fitting[0]
         if name not in backwards:
             backwards[name] = linear(len(method.subtasks), method.ordering)[::-1]
         left += [method.subtasks[place] for place in backwards[name]]

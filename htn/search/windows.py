@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 
 from htn.search.arrays import Board
-from htn.search.guide import Guide
+from htn.search.guide import Guide, blind
 from htn.search.progression import Part, Progression
 from planner.annotations import Final
 from planner.compiled.arrays import index
 from planner.compiled.space import conjunction
+from planner.kernels.decompose import BLIND, EAGER
 from planner.records import dataclass, replace
 from planner.search.run import Ending, Run, Steps
 from planner.task import State, bits, facts_of
@@ -25,6 +26,8 @@ GROWTH: Final = 1.6
 EFFORT: Final = 100
 """Evaluations for a window at first; twice as many each time that windows have grown to the whole plan."""
 MOST_EFFORT: Final = 1 << 20
+PRICE: Final = 30
+"""So many places without an estimate are as much work as an evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +63,18 @@ class Windows:
 
     def steps(self) -> Steps:
         """Go on as long as more effort may help."""
-        length, effort = float(LENGTH), EFFORT
+        effort = EFFORT
         while effort <= MOST_EFFORT:
-            moves = self._given()
-            if moves is None:
-                return Ending.INCOMPLETE
-            self._take(moves)
-            yield from self._round(int(length), effort)
-            length *= GROWTH
-            if length >= GROWTH * moves.count(0):
-                length, effort = LENGTH, 2 * effort
+            for kind in (BLIND, EAGER):
+                length, steps = float(LENGTH), LENGTH
+                while length < GROWTH * steps:
+                    moves = self._given()
+                    if moves is None:
+                        return Ending.INCOMPLETE
+                    self._take(moves)
+                    yield from self._round(kind, int(length), effort)
+                    length, steps = length * GROWTH, moves.count(0)
+            effort *= 2
         return Ending.INCOMPLETE
 
     def _take(self, moves: Sequence[int]) -> None:
@@ -122,15 +127,16 @@ class Windows:
             found.append(need)
         return found[::-1]
 
-    def _round(self, length: int, effort: int) -> Generator[None]:
+    def _round(self, kind: int, length: int, effort: int) -> Generator[None]:
         """Try windows of up to `length` steps all along the plan, unless another search finds a better one."""
         start = 0
         while start < len(self._moves) and self._plan is self._run.plan:
+            yield
             window = self._window(start, length)
             if window is None:
                 start += 1
                 continue
-            yield from self._try(window, effort)
+            yield from self._try(window, kind, effort)
             done = 0
             while start < len(self._moves) and 2 * done <= window.steps:
                 done += not self._moves[start]
@@ -150,8 +156,8 @@ class Windows:
                 low, found = depth, _Window(start, place + 1, -depth, steps)
         return found
 
-    def _try(self, window: _Window, effort: int) -> Generator[None]:
-        """Replace what is in the window by something cheaper, if that is found."""
+    def _try(self, window: _Window, kind: int, effort: int) -> Generator[None]:
+        """Replace what is in the window by something cheaper, if that is found with so much effort."""
         board, start, end = self._board, window.start, window.end
         cost = sum(board.costs[self._tasks[place]] for place in range(start, end) if not self._moves[place])
         left = self._left(start, window.tasks)
@@ -159,11 +165,12 @@ class Windows:
             return
         goal = facts_of(self._needs[end])
         space = board.space._replace(goal=conjunction(goal, board.packed))
-        guide = self._aimed(goal)
+        guide = blind(board) if kind == BLIND else self._aimed(goal)
         part = Part(board.packed.pack(facts_of(self._states[start])), left, space, guide, self._evaluations)
-        run, search = Run(limit=cost, trusted=False), Progression(board, 1, 1, 0, part=part)
+        run = Run(limit=cost, trusted=False)
+        search = Progression(board, 1, int(kind != BLIND), 0, kind=kind, part=part)
         for _ in search.steps(run):
-            if run.evaluated >= effort:
+            if run.evaluated + run.expanded // PRICE >= effort:
                 break
             yield
         self._evaluations += run.evaluated

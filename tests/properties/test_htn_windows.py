@@ -1,0 +1,58 @@
+"""Pieces of plans made better: what comes out are plans, ever cheaper, and none is cheaper than enumeration knows."""
+
+import pytest
+from htn_brute import cheapest
+
+from htn.grounding.ground import ground
+from htn.lifted import DepthFirst
+from htn.lifted.machine import machine
+from htn.lifted.trees import moves_by, plan_by
+from htn.search.arrays import Board
+from htn.search.trees import plan_of, tree_of
+from htn.search.windows import Windows
+from htn.testing import HtnFeatures, random_htn
+from htn.verify import validate
+from planner.budget import Budget
+from planner.kernels.kernel import ENTRIES
+from planner.search import Ending, Run
+
+SEQUENCES = HtnFeatures(partial=False, steps=8)
+SEEDS = range(60)
+ROUNDS = 60
+"""So often a search is asked to go on: windows are as long as these small plans by then."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_windows_make_plans_cheaper_and_never_too_cheap(seed):
+    problem = random_htn(seed, SEQUENCES)
+    made = machine(problem, backwards=bool(seed % 2))
+    search = DepthFirst(made)
+    if ended(search.steps(), 10_000) is not Ending.FIRST_PLAN:
+        pytest.skip("no plan to begin with")
+    plan, instance = plan_by(search.ways, made, problem), ground(problem, Budget())
+    moves = moves_by(search.ways, made, instance)
+    board = Board(instance, ENTRIES)
+    if moves is None or not Windows.fits(board):
+        pytest.skip("several ground actions for a step, or conditional effects")
+    assert steps_of(problem, instance, moves) == plan.steps
+
+    run = Run(limit=int(plan.cost * instance.task.resolution), plan=moves)
+    ended(Windows(board, run, lambda: run.plan).steps(), ROUNDS)
+    better = plan_of(tree_of(instance, run.plan), problem, instance)
+    verdict = validate(problem, better)
+    assert verdict.valid, verdict.reason
+    assert cheapest(problem) <= verdict.cost <= plan.cost
+    assert verdict.cost * instance.task.resolution == run.limit
+
+
+def steps_of(problem, instance, moves):
+    return plan_of(tree_of(instance, moves), problem, instance).steps
+
+
+def ended(steps, rounds):
+    for _ in range(rounds):
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value
+    return None
