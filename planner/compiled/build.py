@@ -46,7 +46,7 @@ def build() -> Path:
         for name, function in kernels.ENTRIES.items():
             (made / f"{name}.o").write_bytes(_object_code(name, function, llvm, raising))
         _link(made, raising)
-        codes = [(made / f"{name}.o").read_bytes() for name in kernels.ENTRIES]
+        codes = [(made / f"{name}.o").read_bytes() for name in sorted(kernels.ENTRIES)]
         (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
         shutil.rmtree(place, ignore_errors=True)
         try:

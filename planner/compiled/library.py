@@ -105,7 +105,7 @@ def _load(place: Path) -> dict[str, Call] | None:
     """Load the object files."""
     try:
         found = (place / STAMP).read_bytes()
-        files = {name: place / f"{name}.o" for name in ENTRIES}
+        files = {name: place / f"{name}.o" for name in sorted(ENTRIES)}
         codes = {name: file.read_bytes() for name, file in files.items()}
         trusted = _is_trusted(place, *files.values())
         import llvmlite.binding as llvm  # noqa: PLC0415 - it takes a while, and need not be installed

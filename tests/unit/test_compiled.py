@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from search_twins import applied, closed, finished, is_goal, perfect, random_task, reachable, replayed, successors
 
+from htn.grounding import instances
 from htn.grounding.ground import ground as ground_htn
 from htn.search.arrays import Board as HtnBoard
 from htn.search.partial import Partial
@@ -315,6 +316,13 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
             assert (mine.plan, mine.limit, mine.evaluated, mine.expanded, mine.generated) == (
                 twin.plan, twin.limit, twin.evaluated, twin.expanded, twin.generated,
             )  # fmt: skip
+    twins = [ground_htn(random_htn(seed), Budget()) for seed in SEEDS]
+    monkeypatch.setattr(instances, "FEW", 0)
+    for seed, twin in zip(SEEDS, twins, strict=True):
+        ground = ground_htn(random_htn(seed), Budget())
+        assert (ground.root, [*ground.methods], [*ground.task.actions]) == (
+            twin.root, [*twin.methods], [*twin.task.actions],
+        )  # fmt: skip
     for name in (library.SHARED, f"{min(library.ENTRIES)}.o"):
         monkeypatch.setattr(library, "_loaded", [])
         assert library.loaded() is not None
