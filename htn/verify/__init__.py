@@ -13,7 +13,7 @@ from __future__ import annotations
 from htn.model import HtnProblem
 from htn.plan import Decomposition
 from htn.verify.frames import FlawError, frames_of
-from htn.verify.line import Line
+from htn.verify.line import Line, is_line
 from htn.verify.ordering import check_order, events_of
 from htn.verify.sweep import Sweep, check_constraints
 from planner.annotations import Any
@@ -51,7 +51,7 @@ def _checked(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[
     _check_arguments(problem, plan)
     if plan.tree is None:
         return _flawed("the plan has no decomposition"), {}
-    if problem.network.is_sequence:
+    if is_line(problem, plan.tree):
         line = Line(problem, plan)
         verdict = line.verdict()
         if verdict is not None:

@@ -17,6 +17,13 @@ from planner.validate import Replay, Verdict
 from planner.validate.ready import passed
 
 
+def is_line(problem: HtnProblem, tree: Decomposition) -> bool:
+    """Return whether the network of `problem` and those of all methods in `tree` are totally ordered."""
+    used = {node.method for node in tree.nodes if node.step is None}
+    methods = [problem.domain.methods.get(name) for name in used]
+    return problem.network.is_sequence and all(each is not None and each.network.is_sequence for each in methods)
+
+
 class Line:
     """The pass over one plan; `found` has the objects for all parameters of methods, by node."""
 
