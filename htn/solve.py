@@ -6,18 +6,17 @@ import threading
 from collections.abc import Callable
 
 from htn.answer import HtnAnswer
-from htn.grounding.ground import ground
+from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
-from htn.strategy import automatic
+from htn.strategy import HEURISTICS, SEARCHES, automatic, chosen
 from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
-from planner.errors import UnsupportedError
 from planner.plan import Progress, Result, Status
 from planner.records import replace
-from planner.search.run import Ending
-from planner.strategy import checked_names
+from planner.search.run import Ending, Steps
+from planner.strategy import MODES, checked_name
 
 REASON_SECONDS: Final = 1.0
 """So long a reason is looked for where it is proved that there is no plan."""
@@ -37,6 +36,7 @@ def solve(
 ) -> Result:
     """Return the answer to `problem`, as `planner.solve` does for classical ones; the options are the same.
 
+    A `search` is one of `htn.strategy.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     check_limits(time_limit, memory_limit)
@@ -51,16 +51,16 @@ def solve(
             on_progress=on_progress,
             cancel=cancel,
         )
-    checked_names(mode, search, heuristic)
-    for kind, name in (("search", search), ("heuristic", heuristic)):
-        if name is not None:
-            hint = f"without --{kind}, the searches for hierarchies take turns"
-            raise UnsupportedError(f"the {kind} {name!r} for a hierarchical problem", hint)
+    checked_name("mode", mode, MODES)
+    checked_name("search for hierarchical problems", search, SEARCHES)
+    checked_name("heuristic for hierarchical problems", heuristic, HEURISTICS)
     refused = unsupported(problem.classical)
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
-    return answer.within_limits(lambda: _reasoned(problem, _solve(problem, answer, mode), answer.budget))
+    return answer.within_limits(
+        lambda: _reasoned(problem, _solve(problem, answer, mode, search, heuristic), answer.budget)
+    )
 
 
 def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
@@ -76,16 +76,24 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
         return result
 
 
-def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str) -> Result:
+def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    if search == "depth-first":
+        return answer.of(Descent(problem, answer).steps(), mode)
+    if search or heuristic:
+        found = ground(problem, answer.budget)
+        return _searched(found, answer, mode, chosen(found, answer, search or "astar", heuristic or "composition"))
     descent = None if mode == "optimal" else Descent(problem, answer)
     meanwhile = Meanwhile(answer.budget, descent, enough=mode == "first")
     try:
         found = ground(problem, meanwhile)
-        answer.hierarchy(found)
-        if found.unreachable_goal is not None:
-            return answer.unreachable()
-        if found.root is None:
-            return answer.ended(Ending.EXHAUSTED)
-        return answer.of(automatic(found, mode, answer, meanwhile), mode)
+        return _searched(found, answer, mode, automatic(found, mode, answer, meanwhile))
     except Enough:
         return answer.ended(Ending.FIRST_PLAN)
+
+
+def _searched(found: GroundHtn, answer: HtnAnswer, mode: str, steps: Steps) -> Result:
+    """Return the answer that the `steps` of a search lead to, if there is anything to search for."""
+    answer.hierarchy(found)
+    if found.unreachable_goal is not None:
+        return answer.unreachable()
+    return answer.ended(Ending.EXHAUSTED) if found.root is None else answer.of(steps, mode)

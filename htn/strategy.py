@@ -11,7 +11,7 @@ from functools import partial
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import GroundHtn
-from htn.lifted.turns import Meanwhile
+from htn.lifted.turns import DEPTH_FIRST, Meanwhile
 from htn.search.arrays import Board
 from htn.search.partial import Partial
 from htn.search.progression import Progression
@@ -36,6 +36,29 @@ LARGE: Final = 100_000
 """Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
 
+PROGRESSION: Final = ("progression", "composition")
+PARTIAL: Final = ("partial", "composition")
+SEARCHES: Final = ("depth-first", "greedy", "weighted", "astar", "uniform")
+HEURISTICS: Final = ("composition", "blind")
+
+
+def chosen(ground: GroundHtn, answer: HtnAnswer, search: str, heuristic: str) -> Steps:
+    """Search by itself what was asked for: not depth first, which needs no `ground` problem."""
+    run = answer.run
+    board = Board(ground, library.loaded() or library.ENTRIES, answer.budget.check)
+    run.by = search, heuristic
+    make: type[Progression | Partial] = Progression if ground.is_ordered else Partial
+    if heuristic == "blind" or search == "uniform":
+        past = int(search != "greedy")
+        found = Progression(board, past, 0, 0, kind=BLIND) if ground.is_ordered else Partial(board, past, 0, 0)
+        return (yield from found.steps(run, first=not past))
+    if search == "weighted":
+        return (yield from _falling(make, board, WEIGHTS, run))
+    if search == "astar":
+        return (yield from _falling(make, board, (1,), run))
+    return (yield from make(board, 0, 1, 1).steps(run, first=True))
+
+
 def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwhile) -> Steps:
     """Find a plan soon, then better ones, until none is left; until there is one, what `meanwhile` runs goes on."""
     run = answer.run
@@ -48,40 +71,38 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
             return ending
         yield  # the first plan may be all that is wanted
     weights = WEIGHTS if mode == "anytime" else (1,)
-    contenders = [Contender(_falling(Progression, board, weights, run), 1)]
+    contenders = [Contender(_falling(Progression, board, weights, run), 1, by=PROGRESSION)]
     if mode == "anytime":
-        contenders.append(Contender(_falling(partial(Progression, nested=False), board, weights, run), 1))
+        flat = partial(Progression, nested=False)
+        contenders.append(Contender(_falling(flat, board, weights, run), 1, by=PROGRESSION))
         if Windows.fits(board):
             contenders.append(Contender(Windows(board, run, answer.moves).steps(), 2, by=("windows", "composition")))
     if not ground.is_ordered:
-        contenders.append(Contender(_falling(Partial, board, weights, run), 1))
+        contenders.append(Contender(_falling(Partial, board, weights, run), 1, by=PARTIAL))
     return (yield from take_turns(contenders, run))
 
 
 def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
     """Return searches for a first plan."""
     large = len(board.costs) + len(board.ground.methods) >= LARGE
-    contenders = [
-        Contender(
-            _begun(lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), run), 1, spent=0.0 if large else LATER
-        ),
-        Contender(_begun(lambda: Progression(board, 0, 1, 1, nested=False), run), 2),
-        Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2),
-        Contender(_begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), run), 1),
+    searches: list[tuple[Callable[[], Progression | Partial], int, float]] = [
+        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 1, 0.0 if large else LATER),
+        (lambda: Progression(board, 0, 1, 1, nested=False), 2, 0.0),
+        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 2, 0.0),
+        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 1, 0.0),
     ]
+    contenders = [Contender(_begun(search, run), share, spent, PROGRESSION) for search, share, spent in searches]
     if meanwhile.steps is not None:
-        straight = meanwhile.is_straight
-        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if straight else 3, spent=0.0 if straight else SOON))
+        share, spent = (ALMOST_ALL, 0.0) if meanwhile.is_straight else (3, SOON)
+        contenders.append(Contender(meanwhile.steps, share, spent, DEPTH_FIRST))
     if not board.ground.is_ordered:
-        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2))
+        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2, by=PARTIAL))
     return contenders
 
 
 def _begun(search: Callable[[], Progression | Partial], run: Run) -> Steps:
     """Run a search, made when its turn comes, to its first plan."""
-    found = search()
-    run.by = (type(found).__name__.lower(), "composition")
-    return (yield from found.steps(run, first=True))
+    return (yield from search().steps(run, first=True))
 
 
 def _falling(
@@ -90,7 +111,6 @@ def _falling(
     """Search with ever less weight on the estimate, each time from the start; the last one has the proof."""
     for weight in weights:
         found = search(board, 1, weight, 0)
-        run.by = (type(found).__name__.lower(), "composition")
         if (yield from found.steps(run)) is Ending.EXHAUSTED:
             return Ending.EXHAUSTED
     return Ending.INCOMPLETE

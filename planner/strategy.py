@@ -8,6 +8,8 @@ all of them, and the first that is exhausted has the proof.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from planner.annotations import Final
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
@@ -62,12 +64,14 @@ def _improving(workplace: Workplace) -> Steps:
 
 def checked_names(mode: str, search: str | None, heuristic: str | None) -> str | None:
     """Return the search that was asked for, if any (a heuristic alone: A*); raises `InputError` for unknown names."""
-    for what, name, known in (
-        ("mode", mode, MODES),
-        ("search", search, SEARCHES),
-        ("heuristic", heuristic, HEURISTICS),
-    ):
-        if name is not None and not (isinstance(name, str) and name in known):
-            hint = did_you_mean(str(name), known) or f"there are {', '.join(known)}"
-            raise InputError(f"there is no {what} '{name}'", hint=hint)
+    checked_name("mode", mode, MODES)
+    checked_name("search", search, SEARCHES)
+    checked_name("heuristic", heuristic, HEURISTICS)
     return search or ("astar" if heuristic else None)
+
+
+def checked_name(what: str, name: str | None, known: Collection[str]) -> None:
+    """Raise `InputError` if `name`, the name of `what`, is not `known`."""
+    if name is not None and not (isinstance(name, str) and name in known):
+        hint = did_you_mean(str(name), known) or f"there are {', '.join(known)}"
+        raise InputError(f"there is no {what} '{name}'", hint=hint)

@@ -16,6 +16,7 @@ from planner.budget import Budget
 from planner.search.run import Ending, Steps
 from planner.turns import Contender, take_turns, until_plan
 
+DEPTH_FIRST: Final = ("depth-first", "blind")
 AFTER: Final = 0.05
 """Seconds of processor time that grounding has alone: small problems are solved better with an estimate."""
 ALONE: Final = 0.05
@@ -43,8 +44,8 @@ class Descent:
         """Search for a plan: `FIRST_PLAN` when there is one."""
         run = self._answer.run
         turns = [
-            Contender(self._search(backwards=False), 2),
-            Contender(self._search(backwards=True), 1, spent=ALONE),
+            Contender(self._search(backwards=False), 2, by=DEPTH_FIRST),
+            Contender(self._search(backwards=True), 1, spent=ALONE, by=DEPTH_FIRST),
         ]
         return (yield from until_plan(take_turns(turns, run), run))
 
@@ -68,7 +69,6 @@ class Descent:
 
     def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
         if ending is Ending.FIRST_PLAN:
-            self._answer.run.by = ("depth-first", "blind")
             plan = plan_by(search.ways, made, self._problem)
             self._answer.offer(plan, partial(moves_by, search.ways, made))
         return ending

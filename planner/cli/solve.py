@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
-SEARCHES: Final = "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth."
-HEURISTICS: Final = "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut."
+SEARCHES: Final = (
+    "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth; "
+    "for hierarchical problems depth-first, greedy, weighted, astar or uniform."
+)
+HEURISTICS: Final = (
+    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut; "
+    "for hierarchical problems composition or blind."
+)
 
 
 def arguments(parser: Parser) -> None:
@@ -70,9 +76,7 @@ def run(
         from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
         from planner.load import load  # noqa: PLC0415 - as above
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
-        from planner.strategy import checked_names  # noqa: PLC0415 - as above
 
-        checked_names(mode, search, heuristic)
         with interruptible(left(time_limit, started)) as watchman:
             loaded = load(domain, problem)
             of_problem = named(domain, problem) if engine is None else nullcontext()

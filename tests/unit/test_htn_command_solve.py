@@ -12,6 +12,7 @@ import pytest
 import planner
 from htn.model import HtnProblem
 from htn.solve import solve
+from htn.strategy import HEURISTICS, SEARCHES
 from planner.cli import limits, main
 from planner.cli.exits import Exit
 
@@ -97,18 +98,32 @@ def test_the_tree_is_drawn_beside_the_plan(run):
     assert run("solve", "courier", "--quiet", "--tree")[2] == "no tree: the steps came of no tasks\n"
 
 
-REFUSED = {
-    "--search": ("astar", "the search 'astar' for a hierarchical problem"),
-    "--heuristic": ("lmcut", "the heuristic 'lmcut' for a hierarchical problem"),
-}
+@pytest.mark.parametrize("search", SEARCHES)
+def test_each_search_by_itself_finds_a_plan(search, run):
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", "--search", search, "--json", "--quiet")
+    assert (code, err) == (Exit.OK, "")
+    result = json.loads(out)
+    assert result["status"] in ("SOLVED", "OPTIMAL")
+    assert result["statistics"]["search"] == search
+    Path("found.json").write_text(out)
+    assert run("validate", "domain.hddl", "problem.hddl", "found.json")[0] == Exit.OK
 
 
-@pytest.mark.parametrize("option", REFUSED)
-def test_what_is_for_classical_problems_only_is_refused(option, run):
-    value, message = REFUSED[option]
-    code, out, err = run("solve", "domain.hddl", "problem.hddl", option, value)
-    assert (code, out) == (Exit.UNSUPPORTED, "")
-    assert err.startswith(f"unsupported: {message}; without {option}, ")
+@pytest.mark.parametrize("search", ["astar", "uniform"])
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_searches_by_cost_prove_their_plan(search, heuristic, run):
+    code, out, _ = run("solve", "domain.hddl", "problem.hddl", "--search", search, "--heuristic", heuristic, "--json")
+    assert (code, json.loads(out)["status"]) == (Exit.OK, "OPTIMAL")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "known"), [("search", "bfws", SEARCHES), ("heuristic", "lmcut", HEURISTICS)]
+)
+def test_what_is_for_classical_problems_only_is_refused(option, value, known, run):
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", f"--{option}", value)
+    assert (code, out) == (Exit.USAGE, "")
+    assert f"there is no {option} for hierarchical problems '{value}'" in err
+    assert all(name in err for name in known)
 
 
 def test_limits_end_in_no_verdict(run):
