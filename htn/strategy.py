@@ -26,14 +26,10 @@ FIRST_WEIGHT: Final = 2
 """What the estimate counts against the cost so far, in a search for a first plan."""
 WEIGHTS: Final = (5, 3, 2, 1)
 """The same in a row of searches for ever better plans."""
-LATER: Final = 0.3
-"""Seconds of processor time that others have before a search starts that finds long plans."""
-ALMOST_ALL: Final = 50
+ALMOST_ALL: Final = 1000
 """The share of a search that had nothing to give up so far."""
 SOON: Final = 0.12
 """The same for the searches without grounding."""
-LARGE: Final = 100_000
-"""Actions and methods from which on it starts at once: each estimate takes milliseconds there."""
 
 
 PROGRESSION: Final = ("progression", "composition")
@@ -83,20 +79,22 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
 
 
 def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
-    """Return searches for a first plan."""
-    large = len(board.costs) + len(board.ground.methods) >= LARGE
+    """Return searches for a first plan.
+
+    Some find one within milliseconds or not at all: they have a little time in advance (a negative account), and then
+    a small share. Most is left to those that go on getting nearer.
+    """
     searches: list[tuple[Callable[[], Progression | Partial], int, float]] = [
-        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 1, 0.0 if large else LATER),
-        (lambda: Progression(board, 0, 1, 1, nested=False), 2, 0.0),
-        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 2, 0.0),
-        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 1, 0.0),
+        (lambda: Progression(board, 0, 1, 1, nested=False), 2, -0.2),
+        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 2, -0.08),
+        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 12, 0.0),
+        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 14, 0.0),
     ]
     contenders = [Contender(_begun(search, run), share, spent, PROGRESSION) for search, share, spent in searches]
     if meanwhile.steps is not None:
-        share, spent = (ALMOST_ALL, 0.0) if meanwhile.is_straight else (3, SOON)
-        contenders.append(Contender(meanwhile.steps, share, spent, DEPTH_FIRST))
+        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if meanwhile.is_straight else 3, -0.06, DEPTH_FIRST))
     if not board.ground.is_ordered:
-        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2, by=PARTIAL))
+        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 12, by=PARTIAL))
     return contenders
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from htn.lifted.tables import Row
-from htn.model import HtnDomain, Method
-from planner.model import Action, Atom, Formula, Object, Term, Variable
+from htn.model import HtnDomain
+from planner.model import Action, Atom, Formula, Object, Term
 from planner.model.actions import added
 from planner.model.atoms import is_variable
 from planner.model.domain import TypeHierarchy
@@ -22,7 +22,6 @@ class Goals:
     """The atoms that `goal` is a conjunction of; `bit` has one for each, by predicate and arguments."""
 
     def __init__(self, domain: HtnDomain, objects: Iterable[Object], goal: Formula) -> None:
-        self._patterns = _patterns(domain)
         self._by_type = TypeHierarchy(domain.classical.types).objects_by_type(objects)
         atoms = dict.fromkeys(part for part in conjuncts(goal) if isinstance(part, Atom))
         self.bit = {(atom.predicate, atom.args): 1 << place for place, atom in enumerate(atoms)}
@@ -30,6 +29,7 @@ class Goals:
         self._rows: dict[str, list[tuple[Row, int]]] = {}
         for (predicate, row), bit in self.bit.items():
             self._rows.setdefault(predicate, []).append((row, bit))
+        self._patterns = _patterns(domain, self._rows.keys())
 
     def reachable(self, task: str) -> Callable[[Row], int]:
         """Return a function from the arguments of `task` to the atoms that it may make true, as bits."""
@@ -49,8 +49,6 @@ class Goals:
     def _tables(self, task: str) -> Iterator[tuple[tuple[int, ...], dict[Row, int]]]:
         """Yield places of arguments of `task`, and what can be made true for each choice of objects there."""
         for predicate, kinds in self._patterns[task]:
-            if predicate not in self._rows:
-                continue
             table: dict[Row, int] = {}
             fixed = [place for place, kind in enumerate(kinds) if isinstance(kind, int)]
             free = [(place, self._of_kind(kind)) for place, kind in enumerate(kinds) if not isinstance(kind, int)]
@@ -64,18 +62,37 @@ class Goals:
         return {kind} if isinstance(kind, str) else {name for each in kind for name in self._by_type.get(each, ())}
 
 
-def _patterns(domain: HtnDomain) -> dict[str, set[Pattern]]:
-    """Return what each task may make true."""
-    found = {name: set(_of_action(action)) for name, action in domain.classical.actions.items()}
-    found |= {name: set() for name in domain.tasks}
-    size = -1
-    while size != sum(map(len, found.values())):
-        size = sum(map(len, found.values()))
-        for method in domain.methods.values():
-            mine = found[method.task.predicate]
-            for subtask in method.network.subtasks:
-                mine |= set(_lifted(found[subtask.task.predicate], subtask.task, method))
+def _patterns(domain: HtnDomain, predicates: Collection[str]) -> dict[str, set[Pattern]]:
+    """Return which facts of the `predicates` each task may make true."""
+    uses = _uses(domain)
+    found: dict[str, set[Pattern]] = {name: set() for name in (*domain.classical.actions, *domain.tasks)}
+    queue = [
+        (name, pattern)
+        for name, action in domain.classical.actions.items()
+        for pattern in _of_action(action)
+        if pattern[0] in predicates
+    ]
+    while queue:
+        name, pattern = queue.pop()
+        if pattern in found[name]:
+            continue
+        found[name].add(pattern)
+        predicate, kinds = pattern
+        for task, args in uses.get(name, ()):
+            queue.append((task, (predicate, tuple([args[kind] if isinstance(kind, int) else kind for kind in kinds]))))
     return found
+
+
+def _uses(domain: HtnDomain) -> dict[str, list[tuple[str, list[Kind]]]]:
+    """Return for each task those that it is a subtask of, and what its arguments are in terms of these."""
+    uses: dict[str, list[tuple[str, list[Kind]]]] = {}
+    for method in domain.methods.values():
+        kinds: dict[Term, Kind] = {each.name: each.types for each in method.parameters}
+        kinds |= {term: place for place, term in enumerate(method.task.args) if is_variable(term)}
+        for subtask in method.network.subtasks:
+            args = [kinds.get(term, term) for term in subtask.task.args]
+            uses.setdefault(subtask.task.predicate, []).append((method.task.predicate, args))
+    return uses
 
 
 def _of_action(action: Action) -> Iterator[Pattern]:
@@ -84,21 +101,3 @@ def _of_action(action: Action) -> Iterator[Pattern]:
         types = {each.name: each.types for each in effect.variables}
         for atom in added(effect.provides):
             yield atom.predicate, tuple([types[term] if term in types else place.get(term, term) for term in atom.args])
-
-
-def _lifted(patterns: Iterable[Pattern], subtask: Atom, method: Method) -> Iterator[Pattern]:
-    """Yield what a subtask may make true in terms of the task that `method` does."""
-    place = {term: number for number, term in enumerate(method.task.args) if is_variable(term)}
-    types = {each.name: each for each in method.parameters}
-
-    def above(kind: Kind) -> Kind:
-        return _kind(subtask.args[kind], place, types) if isinstance(kind, int) else kind
-
-    for predicate, kinds in patterns:
-        yield predicate, tuple(map(above, kinds))
-
-
-def _kind(term: Term, place: Mapping[Term, int], variables: Mapping[Term, Variable]) -> Kind:
-    if not is_variable(term):
-        return term
-    return place[term] if term in place else variables[term].types

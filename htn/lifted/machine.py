@@ -12,6 +12,7 @@ from typing import Any
 from htn.lifted.code import Source, Unfit
 from htn.lifted.effects import write_action, write_changes
 from htn.lifted.goals import Goals
+from htn.lifted.recursion import recursive
 from htn.lifted.tables import Row, Tables
 from htn.lifted.ways import Signatures, write_ways
 from htn.model import HtnDomain, HtnProblem, Method
@@ -83,7 +84,7 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
         tuple(domain.methods.values()),
         [names[f"act{numbers[name]}"] for name in classical.domain.actions],
         [names[f"ways{numbers[name]}"] for name in domain.tasks],
-        frozenset(numbers[name] for name in _recursive(domain)),
+        frozenset(numbers[name] for name in recursive(domain)),
         {
             names[f"{one}{source.number(predicate)}"]: names[f"{other}{source.number(predicate)}"]
             for one, other in (("put", "cut"), ("cut", "put"))
@@ -102,29 +103,16 @@ def _write(source: Source, domain: HtnDomain, numbers: Mapping[str, int], *, bac
     needs = Needs(in_line, source.tables.objects, alone=True)
     places = {name: place for place, name in enumerate(domain.methods)}
     signatures = Signatures({**actions, **domain.tasks}, numbers, places)
+    methods_of: dict[str, list[Method]] = {name: [] for name in domain.tasks}
+    for method in in_line.methods.values():
+        methods_of[method.task.predicate].append(method)
     for name, task in domain.tasks.items():
-        methods = in_line.methods_for(name)
+        methods = methods_of[name]
         write_ways(source, task, methods[::-1] if backwards else methods, needs, signatures)
     for name, action in actions.items():
         write_action(source, numbers[name], action)
     for predicate in sorted(source.tables.changing):
         write_changes(source, domain.classical.predicates[predicate])
-
-
-def _recursive(domain: HtnDomain) -> Iterator[str]:
-    """Yield the tasks that lead to themselves."""
-    leads: dict[str, set[str]] = {name: set() for name in domain.tasks}
-    for method in domain.methods.values():
-        leads[method.task.predicate] |= {each.task.predicate for each in method.network.subtasks}
-    for name, following in leads.items():
-        seen, stack = set[str](), [*following]
-        while stack:
-            each = stack.pop()
-            if each not in seen:
-                seen.add(each)
-                stack += leads.get(each, ())
-        if name in seen:
-            yield name
 
 
 def _in_line(method: Method) -> Method:

@@ -25,7 +25,7 @@ TURN: Final = 0.02
 """Seconds of processor time between two questions whether it has been long enough."""
 SHARE: Final = 0.5
 """The part of the time from then on that is spent without grounding."""
-STRAIGHT: Final = 0.9
+STRAIGHT: Final = 0.97
 """The same as long as nothing had to be given up."""
 
 
