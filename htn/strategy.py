@@ -85,16 +85,16 @@ def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
     a small share. Most is left to those that go on getting nearer.
     """
     searches: list[tuple[Callable[[], Progression | Partial], int, float]] = [
-        (lambda: Progression(board, 0, 1, 1, nested=False), 2, -0.2),
-        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 2, -0.08),
-        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 12, 0.0),
-        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 14, 0.0),
+        (lambda: Progression(board, 0, 1, 1, nested=False), 1, -0.2),
+        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 1, -0.08),
+        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 20, 0.0),
+        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 23, 0.0),
     ]
     contenders = [Contender(_begun(search, run), share, spent, PROGRESSION) for search, share, spent in searches]
     if meanwhile.steps is not None:
-        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if meanwhile.is_straight else 3, -0.06, DEPTH_FIRST))
+        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if meanwhile.is_straight else 2, -0.06, DEPTH_FIRST))
     if not board.ground.is_ordered:
-        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 12, by=PARTIAL))
+        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 20, by=PARTIAL))
     return contenders
 
 

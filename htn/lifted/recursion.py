@@ -39,7 +39,7 @@ def _components(leads: dict[str, set[str]]) -> Iterator[list[str]]:
 
 def _top(stack: list[str], name: str, low: dict[str, int]) -> list[str]:
     """Take what is on the `stack` down to `name` away."""
-    component = []
+    component: list[str] = []
     while not component or component[-1] != name:
         component.append(stack.pop())
         del low[component[-1]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from htn.grounding.ground import GroundHtn
+from htn.grounding.ground import GroundHtn, GroundMethod
 from htn.lifted.machine import Machine, Way
 from htn.lifted.tables import Row
 from htn.model import HtnProblem, Method
@@ -65,27 +65,29 @@ def moves_by(ways: Sequence[Way], machine: Machine, ground: GroundHtn) -> list[i
     assert ground.root is not None  # noqa: S101 - there is a plan
     actions, moves, left, following = len(ground.task.actions), list[int](), [ground.root], iter(ways)
     backwards: dict[str, list[int]] = {}
+    known: dict[int, dict[tuple[str, Row] | None, int]] = {}
     while left:
         task = left.pop()
         if task < actions:
             moves.append(0)
             continue
-        candidates = [(number, ground.methods[number]) for number in ground.methods_of[task - actions]]
-        if candidates[0][1].method is None:
+        if task not in known:
+            known[task] = {_key(ground.methods[number]): number for number in ground.methods_of[task - actions]}
+        if None in known[task]:
             return None
         _, which, binding = next(following)
         name = machine.methods[which].name
-        fitting = [
-            (number, each)
-            for number, each in candidates
-            if each.method is not None and each.method.name == name and each.binding == binding
-        ]
-        number, method = fitting[0]
+        number = known[task][name, binding]
+        method = ground.methods[number]
         if name not in backwards:
             backwards[name] = linear(len(method.subtasks), method.ordering)[::-1]
         left += [method.subtasks[place] for place in backwards[name]]
         moves.append(number + 1)
     return moves
+
+
+def _key(method: GroundMethod) -> tuple[str, Row] | None:
+    return (method.method.name, method.binding) if method.method else None
 
 
 class _Forest:

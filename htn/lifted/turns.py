@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from typing import cast
 
 from htn.answer import HtnAnswer
 from htn.lifted.code import Unfit
@@ -19,12 +20,18 @@ from planner.turns import Contender, take_turns, until_plan
 DEPTH_FIRST: Final = ("depth-first", "blind")
 AFTER: Final = 0.05
 """Seconds of processor time that grounding has alone: small problems are solved better with an estimate."""
+AWHILE: Final = 10
+"""Pauses of a search."""
 ALONE: Final = 0.05
 """Seconds that one order of the methods has before the other."""
 TURN: Final = 0.02
 """Seconds of processor time between two questions whether it has been long enough."""
 SHARE: Final = 0.5
 """The part of the time from then on that is spent without grounding."""
+PROMISING: Final = 0.2
+"""Seconds after which it is less: what goes fast would have been done by then."""
+REST: Final = 0.2
+"""The part that it is then."""
 STRAIGHT: Final = 0.97
 """The same as long as nothing had to be given up."""
 
@@ -32,19 +39,32 @@ STRAIGHT: Final = 0.97
 class Descent:
     """Searches for one plan without grounding, which offer it: methods are tried as they are declared, or backwards.
 
-    `is_straight` tells that nothing had to be given up so far: that is how it goes where methods say all that there is
-    to know.
+    Where methods say all that there is to know, nothing has to be given up, and methods backwards are not tried.
     """
 
     def __init__(self, problem: HtnProblem, answer: HtnAnswer) -> None:
         self._problem, self._answer = problem, answer
-        self.is_straight = False
+        self._has_to_give_up = False
+        self._pauses = 0
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether it has gone on for a while, and nothing had to be given up."""
+        return self._pauses > AWHILE and not self._has_to_give_up
 
     def steps(self) -> Steps:
         """Search for a plan: `FIRST_PLAN` when there is one."""
-        run = self._answer.run
+        run, declared = self._answer.run, self._search(backwards=False)
+        while not self._has_to_give_up:
+            run.by = DEPTH_FIRST
+            self._pauses += 1
+            try:
+                next(declared)
+            except StopIteration as stop:
+                return cast("Ending", stop.value)
+            yield
         turns = [
-            Contender(self._search(backwards=False), 2, by=DEPTH_FIRST),
+            Contender(declared, 2, by=DEPTH_FIRST),
             Contender(self._search(backwards=True), 1, spent=ALONE, by=DEPTH_FIRST),
         ]
         return (yield from until_plan(take_turns(turns, run), run))
@@ -57,15 +77,13 @@ class Descent:
         yield
         search = DepthFirst(made)
         steps = search.steps()
-        while not search.given_up:
-            self.is_straight = not backwards
+        while True:
             try:
                 next(steps)
             except StopIteration as stop:
                 return self._ended(stop.value, search, made)
+            self._has_to_give_up |= search.given_up > 0
             yield
-        self.is_straight = False
-        return self._ended((yield from steps), search, made)
 
     def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
         if ending is Ending.FIRST_PLAN:
@@ -84,13 +102,13 @@ class Meanwhile(Budget):
     Its `steps` are None where there is none, or when it is over. With `enough`, `Enough` is raised when it gave a plan.
     """
 
-    __slots__ = ("_descent", "_enough", "_next", "steps")
+    __slots__ = ("_descent", "_enough", "_next", "_spent", "steps")
 
     def __init__(self, budget: Budget, descent: Descent | None, *, enough: bool) -> None:
         super().__init__(budget.time_limit, budget.memory_limit, budget.cancel, budget.started)
         self._descent = descent
         self.steps = descent.steps() if descent else None
-        self._enough = enough
+        self._enough, self._spent = enough, 0.0
         self._next = time.thread_time() + AFTER
 
     @property
@@ -111,5 +129,6 @@ class Meanwhile(Budget):
             self.steps = None
             if self._enough and stop.value is Ending.FIRST_PLAN:
                 raise Enough from None
-        share = STRAIGHT if self.is_straight else SHARE
+        self._spent += time.thread_time() - now
+        share = STRAIGHT if self.is_straight else SHARE if self._spent < PROMISING else REST
         self._next = time.thread_time() + TURN * (1 - share) / share
