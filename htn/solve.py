@@ -83,7 +83,7 @@ def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None
         found = ground(problem, answer.budget)
         return _searched(found, answer, mode, chosen(found, answer, search or "astar", heuristic or "composition"))
     descent = None if mode == "optimal" else Descent(problem, answer)
-    meanwhile = Meanwhile(answer.budget, descent, enough=mode == "first")
+    meanwhile = Meanwhile(answer.budget, descent, answer.run, enough=mode == "first")
     try:
         found = ground(problem, meanwhile)
         return _searched(found, answer, mode, automatic(found, mode, answer, meanwhile))

@@ -6,8 +6,10 @@ going down the first methods that can be applied where it is of no use at all. S
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
+from typing import cast
 
 from htn.answer import HtnAnswer
 from htn.grounding.ground import GroundHtn
@@ -26,6 +28,12 @@ FIRST_WEIGHT: Final = 2
 """What the estimate counts against the cost so far, in a search for a first plan."""
 WEIGHTS: Final = (5, 3, 2, 1)
 """The same in a row of searches for ever better plans."""
+EASY: Final = 0.2
+"""Seconds of processor time for searches with an estimate, before others have a turn."""
+QUICK: Final = 0.25
+"""The same for those without, which are done within milliseconds or not soon."""
+LATER: Final = 20
+"""The share of good searches then, where others have 1."""
 ALMOST_ALL: Final = 1000
 """The share of a search that had nothing to give up so far."""
 SOON: Final = 0.12
@@ -62,7 +70,7 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     if ground.root is not None:
         run.proved(board.hierarchy.least[ground.root])
     if mode != "optimal":
-        ending = yield from until_plan(take_turns(_first(board, run, meanwhile), run), run)
+        ending = yield from until_plan(_first(board, run, meanwhile), run)
         if ending is Ending.EXHAUSTED:
             return ending
         yield  # the first plan may be all that is wanted
@@ -78,24 +86,48 @@ def automatic(ground: GroundHtn, mode: str, answer: HtnAnswer, meanwhile: Meanwh
     return (yield from take_turns(contenders, run))
 
 
-def _first(board: Board, run: Run, meanwhile: Meanwhile) -> list[Contender]:
-    """Return searches for a first plan.
+def _first(board: Board, run: Run, meanwhile: Meanwhile) -> Steps:
+    """Search for a first plan.
 
-    Some find one within milliseconds or not at all: they have a little time in advance (a negative account), and then
-    a small share. Most is left to those that go on getting nearer.
+    What is easy falls to the estimate, and is done best by it; what is large may fall to no estimate at all within
+    milliseconds. Then most of the time is left to those that go on getting nearer.
     """
-    searches: list[tuple[Callable[[], Progression | Partial], int, float]] = [
-        (lambda: Progression(board, 0, 1, 1, nested=False), 1, -0.2),
-        (lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), 1, -0.08),
-        (lambda: Progression(board, 1, FIRST_WEIGHT, 0), 20, 0.0),
-        (lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), 23, 0.0),
-    ]
-    contenders = [Contender(_begun(search, run), share, spent, PROGRESSION) for search, share, spent in searches]
+    greedy = Contender(_begun(lambda: Progression(board, 0, 1, 1, nested=False), run), 2, by=PROGRESSION)
+    blind = Contender(
+        _begun(lambda: Progression(board, 0, 0, 0, kind=BLIND, nested=False), run), 1, by=("progression", "blind")
+    )
+    weighted = Contender(_begun(lambda: Progression(board, 1, FIRST_WEIGHT, 0), run), 2, by=PROGRESSION)
+    deferred = Contender(
+        _begun(lambda: Progression(board, 0, 1, 1, kind=DEFERRED, nested=False), run), 1, by=PROGRESSION
+    )
+    guided, unguided, descent = [greedy, weighted, deferred], [blind], None
     if meanwhile.steps is not None:
-        contenders.append(Contender(meanwhile.steps, ALMOST_ALL if meanwhile.is_straight else 2, -0.06, DEPTH_FIRST))
+        descent = Contender(meanwhile.steps, 1, by=DEPTH_FIRST)
+        unguided.insert(0, descent)
     if not board.ground.is_ordered:
-        contenders.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 20, by=PARTIAL))
-    return contenders
+        guided.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2, by=PARTIAL))
+    if not meanwhile.is_straight and (yield from _for(EASY, take_turns(guided, run))) is Ending.EXHAUSTED:
+        return Ending.EXHAUSTED
+    if (yield from _for(QUICK, take_turns(unguided, run))) is Ending.EXHAUSTED:
+        return Ending.EXHAUSTED
+    for one in (*guided, *unguided):
+        good = any(one is other for other in guided) and one is not greedy
+        one.share, one.spent = LATER if good else 1, 0.0
+    if descent is not None and meanwhile.is_straight:
+        descent.share = ALMOST_ALL
+    return (yield from take_turns([*guided, *unguided], run))
+
+
+def _for(seconds: float, steps: Steps) -> Steps:
+    """Go through `steps` for so long, in processor time."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return cast("Ending", stop.value)
+        yield
+    return Ending.INCOMPLETE
 
 
 def _begun(search: Callable[[], Progression | Partial], run: Run) -> Steps:

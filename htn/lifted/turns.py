@@ -14,7 +14,7 @@ from htn.lifted.trees import moves_by, plan_by
 from htn.model import HtnProblem
 from planner.annotations import Final
 from planner.budget import Budget
-from planner.search.run import Ending, Steps
+from planner.search.run import Ending, Run, Steps
 from planner.turns import Contender, take_turns, until_plan
 
 DEPTH_FIRST: Final = ("depth-first", "blind")
@@ -102,11 +102,11 @@ class Meanwhile(Budget):
     Its `steps` are None where there is none, or when it is over. With `enough`, `Enough` is raised when it gave a plan.
     """
 
-    __slots__ = ("_descent", "_enough", "_next", "_spent", "steps")
+    __slots__ = ("_descent", "_enough", "_next", "_run", "_spent", "steps")
 
-    def __init__(self, budget: Budget, descent: Descent | None, *, enough: bool) -> None:
+    def __init__(self, budget: Budget, descent: Descent | None, run: Run, *, enough: bool) -> None:
         super().__init__(budget.time_limit, budget.memory_limit, budget.cancel, budget.started)
-        self._descent = descent
+        self._descent, self._run = descent, run
         self.steps = descent.steps() if descent else None
         self._enough, self._spent = enough, 0.0
         self._next = time.thread_time() + AFTER
@@ -122,6 +122,8 @@ class Meanwhile(Budget):
         now = time.thread_time()
         if self.steps is None or now < self._next:
             return
+        run = self._run
+        by, limit = run.by, run.limit
         try:
             while time.thread_time() < now + TURN:
                 next(self.steps)
@@ -129,6 +131,8 @@ class Meanwhile(Budget):
             self.steps = None
             if self._enough and stop.value is Ending.FIRST_PLAN:
                 raise Enough from None
+        if run.limit == limit:
+            run.by = by
         self._spent += time.thread_time() - now
         share = STRAIGHT if self.is_straight else SHARE if self._spent < PROMISING else REST
         self._next = time.thread_time() + TURN * (1 - share) / share
