@@ -19,6 +19,8 @@ from planner.search.run import Steps
 from planner.turns import Contender, take_turns
 from planner.workplace import Workplace, heuristic_for
 
+ELSEWHERE: Final = {"search": ("depth-first",), "heuristic": ("composition",)}
+"""Names that are for hierarchical problems only."""
 MODES: Final = ("anytime", "first", "optimal")
 BLIND_STATES: Final = 4_000_000
 """States after which uniform-cost search in plain Python gives up: they take about a GiB."""
@@ -68,6 +70,12 @@ def checked_names(mode: str, search: str | None, heuristic: str | None) -> str |
     checked_name("search", search, SEARCHES)
     checked_name("heuristic", heuristic, HEURISTICS)
     return search or ("astar" if heuristic else None)
+
+
+def check_any(search: str | None, heuristic: str | None) -> None:
+    """Raise `InputError` for names that no kind of problem knows."""
+    checked_name("search", search, (*SEARCHES, *ELSEWHERE["search"]))
+    checked_name("heuristic", heuristic, (*HEURISTICS, *ELSEWHERE["heuristic"]))
 
 
 def checked_name(what: str, name: str | None, known: Collection[str]) -> None:

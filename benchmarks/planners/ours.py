@@ -47,20 +47,13 @@ class Ours:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        import htn.strategy as hierarchical  # noqa: PLC0415 - loaded only for our own planner
-        from planner.heuristics import REGISTRY as HEURISTICS  # noqa: PLC0415 - as above
-        from planner.search import REGISTRY as SEARCHES  # noqa: PLC0415 - as above
-        from planner.strategy import MODES, checked_name  # noqa: PLC0415 - as above
+        from planner.strategy import MODES, check_any, checked_name  # noqa: PLC0415 - loaded only for our own planner
 
         for name in self.options:
             if name not in OPTIONS:
                 raise ValueError(f"there is no option {name!r}; there are {', '.join(OPTIONS)}")
         checked_name("mode", self.options.get("mode"), MODES)
-        for what, known in (
-            ("search", {*SEARCHES, *hierarchical.SEARCHES}),
-            ("heuristic", {*HEURISTICS, *hierarchical.HEURISTICS}),
-        ):
-            checked_name(what, self.options.get(what), sorted(known))
+        check_any(self.options.get("search"), self.options.get("heuristic"))
 
     @property
     def languages(self) -> frozenset[str]:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
 SEARCHES: Final = (
-    "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth; "
-    "for hierarchical problems depth-first, greedy, weighted, astar or uniform."
+    "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth. "
+    "For hierarchical problems: depth-first, greedy, weighted, astar or uniform."
 )
 HEURISTICS: Final = (
-    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut; "
-    "for hierarchical problems composition or blind."
+    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut. "
+    "For hierarchical problems: composition or blind."
 )
 
 
@@ -76,6 +76,9 @@ def run(
         from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
         from planner.load import load  # noqa: PLC0415 - as above
         from planner.solve import solve as solve_problem  # noqa: PLC0415 - as above
+        from planner.strategy import check_any  # noqa: PLC0415 - as above
+
+        check_any(search, heuristic)
 
         with interruptible(left(time_limit, started)) as watchman:
             loaded = load(domain, problem)
