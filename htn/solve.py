@@ -13,6 +13,7 @@ from htn.strategy import HEURISTICS, SEARCHES, automatic, chosen
 from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
+from planner.errors import InputError, UnsupportedError
 from planner.plan import Progress, Result, Status
 from planner.records import replace
 from planner.search.run import Ending, Steps
@@ -78,7 +79,7 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
     if search == "depth-first":
-        return answer.of(Descent(problem, answer).steps(), mode)
+        return _depth_first(problem, answer, heuristic)
     if search or heuristic:
         found = ground(problem, answer.budget)
         return _searched(found, answer, mode, chosen(found, answer, search or "astar", heuristic or "composition"))
@@ -89,6 +90,16 @@ def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None
         return _searched(found, answer, mode, automatic(found, mode, answer, meanwhile))
     except Enough:
         return answer.ended(Ending.FIRST_PLAN)
+
+
+def _depth_first(problem: HtnProblem, answer: HtnAnswer, heuristic: str | None) -> Result:
+    if heuristic not in (None, "blind"):
+        raise InputError(f"depth-first search does not use the heuristic '{heuristic}'", hint="leave it out")
+    descent = Descent(problem, answer)
+    result = answer.of(descent.steps(), "first")
+    if descent.unfit:
+        raise UnsupportedError(f"{descent.unfit} in depth-first search", "leave --search out, and others search")
+    return result
 
 
 def _searched(found: GroundHtn, answer: HtnAnswer, mode: str, steps: Steps) -> Result:

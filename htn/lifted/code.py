@@ -139,7 +139,7 @@ class Source:
         depth = self._tests(depth, pending, variables, local)
         while len(local.keys() & variables.keys()) < len(variables):
             if depth >= deepest:
-                raise Unfit("too many loops")
+                raise Unfit(f"methods that choose more than {MOST_LOOPS} objects in loops")
             binder = min(
                 [part for part in pending if isinstance(part, Atom)],
                 key=lambda part: self._matches(part, local),

@@ -66,6 +66,7 @@ class DepthFirst:
         self._active: dict[int, tuple[Choice, int]] = {}
         """The choices for tasks that are not done yet, and their places."""
         self.expanded = 0
+        """How many tasks were begun."""
         self.given_up = 0
         """How many tasks could not be done in any other way."""
 
@@ -92,7 +93,6 @@ class DepthFirst:
                     cell = rest
                     continue
                 cell = self._next()
-            self.expanded += ROUNDS
             yield
 
     def _choose(self, cell: Cell) -> None:

@@ -46,6 +46,8 @@ class Descent:
         self._problem, self._answer = problem, answer
         self._has_to_give_up = False
         self._pauses = 0
+        self.unfit = ""
+        """What in the problem these searches do not take."""
 
     @property
     def is_straight(self) -> bool:
@@ -72,16 +74,20 @@ class Descent:
     def _search(self, *, backwards: bool) -> Steps:
         try:
             made = machine(self._problem, backwards=backwards)
-        except (Unfit, SyntaxError, RecursionError):  # what Python does not compile is too deep for it
+        except (Unfit, SyntaxError, RecursionError) as error:  # what Python does not compile is too deep for it
+            self.unfit = str(error) if isinstance(error, Unfit) else "conditions that are nested so deep"
             return Ending.INCOMPLETE
         yield
         search = DepthFirst(made)
         steps = search.steps()
+        run, counted = self._answer.run, 0
         while True:
             try:
                 next(steps)
             except StopIteration as stop:
+                run.expanded += search.expanded - counted
                 return self._ended(stop.value, search, made)
+            run.expanded, counted = run.expanded + search.expanded - counted, search.expanded
             self._has_to_give_up |= search.given_up > 0
             yield
 

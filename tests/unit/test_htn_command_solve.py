@@ -126,6 +126,14 @@ def test_what_is_for_classical_problems_only_is_refused(option, value, known, ru
     assert all(name in err for name in known)
 
 
+def test_depth_first_search_takes_no_estimate(run):
+    options = ("--search", "depth-first", "--heuristic")
+    assert run("solve", "domain.hddl", "problem.hddl", *options, "blind", "--quiet")[0] == Exit.OK
+    code, out, err = run("solve", "domain.hddl", "problem.hddl", *options, "composition")
+    assert (code, out) == (Exit.USAGE, "")
+    assert "depth-first search does not use the heuristic 'composition'" in err
+
+
 def test_limits_end_in_no_verdict(run):
     code, out, err = run("solve", "domain.hddl", "problem.hddl", "--time-limit", "0.000001")
     assert (code, out) == (Exit.NO_VERDICT, "")

@@ -9,6 +9,7 @@ from htn.lifted.machine import machine
 from htn.lifted.trees import plan_by
 from htn.solve import solve
 from htn.verify import validate
+from planner.errors import UnsupportedError
 from planner.plan import Status
 
 DOMAIN = """
@@ -109,6 +110,8 @@ def test_what_it_does_not_take_is_left_to_others(parts, reason):
     )
     with pytest.raises(Unfit, match=reason):
         machine(given)
+    with pytest.raises(UnsupportedError, match=f"{reason}.* in depth-first search"):
+        solve(given, search="depth-first")
     result = solve(given, mode="first", time_limit=30)
     assert result.status in (Status.SOLVED, Status.OPTIMAL)
     assert validate(given, result.plan).valid
