@@ -36,9 +36,6 @@ LATER: Final = 20
 """The share of good searches then, where others have 1."""
 ALMOST_ALL: Final = 1000
 """The share of a search that had nothing to give up so far."""
-SOON: Final = 0.12
-"""The same for the searches without grounding."""
-
 
 PROGRESSION: Final = ("progression", "composition")
 PARTIAL: Final = ("partial", "composition")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from htn.grounding.program import plain
 from htn.lifted.code import Source, Unfit
 from htn.lifted.effects import write_action, write_changes
 from htn.lifted.goals import Goals
@@ -18,9 +19,6 @@ from htn.lifted.ways import Signatures, write_ways
 from htn.model import HtnDomain, HtnProblem, Method
 from htn.needs import Needs, changes
 from htn.orders import linear
-from htn.rooted import rooted
-from htn.split import split
-from planner.normalise import to_adl
 from planner.records import dataclass, replace
 
 Cell = tuple[int, Any, Any, int, int]
@@ -66,12 +64,11 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
     Subtasks without an order are done as they are written. Methods are tried in the order in which they are declared,
     or `backwards`.
     """
-    classical = to_adl(problem.classical)
+    made = plain(problem)
+    classical, domain = made.classical, made.domain
     if classical.domain.axioms:
         raise Unfit("derived predicates")
-    domain = replace(rooted(problem), classical=classical.domain)
     changing = {predicate for action in classical.domain.actions.values() for predicate, _ in changes(action)}
-    domain = split(domain, lambda predicate: predicate not in changing)
     numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
     goals = Goals(domain, classical.all_objects, classical.goal.hard)
     source = Source(Tables(classical, changing), goals)

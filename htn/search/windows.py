@@ -18,14 +18,9 @@ from planner.compiled.space import conjunction
 from planner.kernels.decompose import BLIND, EAGER
 from planner.records import dataclass, replace
 from planner.search.run import Ending, Run, Steps
+from planner.search.windows import EFFORT, GROWTH, LENGTH, MOST_EFFORT
 from planner.task import State, bits, facts_of
 
-LENGTH: Final = 8
-"""Steps in a window at first; it grows to the whole plan."""
-GROWTH: Final = 1.6
-EFFORT: Final = 100
-"""Evaluations for a window at first; twice as many each time that windows have grown to the whole plan."""
-MOST_EFFORT: Final = 1 << 20
 PRICE: Final = 30
 """So many places without an estimate are as much work as an evaluation."""
 
