@@ -7,6 +7,8 @@ among what binds, what has the fewest matches in the initial state.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from math import prod
 
 from htn.lifted.goals import Goals
 from htn.lifted.tables import Places, Tables
@@ -14,9 +16,12 @@ from planner.annotations import Any, Final
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.atoms import is_variable
 from planner.model.formulas import conjuncts, free_variables
+from planner.normalise.conditions import negation_normal
 
 MOST_LOOPS: Final = 18
 """Python allows 20 blocks inside each other."""
+MOST_ROUNDS: Final = 10**6
+"""So often what stands inside quantifiers may be looked at for one test, which nothing interrupts."""
 INDENT: Final = " "
 
 Local = dict[Term, str]
@@ -43,6 +48,8 @@ class Source:
         self._types: dict[tuple[str, ...], str] = {}
         self._reachable: dict[str, str] = {}
         self._locals = 0
+        self._rounds = 1
+        self._fresh = count()
 
     def _true(self) -> int:
         """Return the parts of the goal that hold at first."""
@@ -118,16 +125,32 @@ class Source:
                 found = " or ".join([self.test(each, local) for each in parts]) or "False"
             case Imply(premise, conclusion):
                 found = f"not {self.test(premise, local)} or {self.test(conclusion, local)}"
-            case Forall(variables, inner):
-                found = f"all({self._each(variables, inner, local)})"
-            case Exists(variables, inner):
-                found = f"any({self._each(variables, inner, local)})"
+            case Forall() | Exists():
+                found = self._quantified(negation_normal(part, self._fresh), local)
         return f"({found})"
 
+    def _quantified(self, part: Formula, local: Local) -> str:
+        """Return the expression for a `part` in negation normal form: no loop is around what does not use it."""
+        match part:
+            case And(parts) | Or(parts):
+                verb, nothing = (" and ", "True") if isinstance(part, And) else (" or ", "False")
+                return verb.join([f"({self._quantified(each, local)})" for each in parts]) or nothing
+            case Forall(variables, inner) | Exists(variables, inner):
+                verb = "all" if isinstance(part, Forall) else "any"
+                return f"{verb}({self._each(variables, inner, local)})"
+            case _:
+                return self.test(part, local)
+
     def _each(self, variables: Sequence[Variable], inner: Formula, local: Local) -> str:
+        before = self._rounds
+        self._rounds *= prod(len(self.tables.of_types(each.types)) for each in variables)
+        if self._rounds > MOST_ROUNDS:
+            raise Unfit(f"conditions about more than {MOST_ROUNDS:,} combinations of objects")
         local = local | {each.name: self.local() for each in variables}
         loops = " ".join([f"for {local[each.name]} in {self.objects(each.types)}" for each in variables])
-        return f"{self.test(inner, local)} {loops}"
+        found = f"({self._quantified(inner, local)}) {loops}"
+        self._rounds = before
+        return found
 
     def loops(self, depth: int, condition: Formula, variables: Wanted, local: Local) -> int:
         """Write loops over all that makes `condition` true, and bind `variables`, which have to be of certain types.

@@ -41,7 +41,7 @@ class Relaxed:
         for effect in [effect for rules in schemas for effect in rules.effects if effect.deletes]:
             reachability.find(effect.rule)
         self._table = FactTable.of(self.database, self.database.growing)
-        residuals = Residuals(self._table, self.database)
+        residuals = Residuals(self._table, self.database, budget)
         self.actions = each_instance(schemas, normal.problem, self._table, residuals, budget)
         rules = [*instantiate_axioms(axioms, self._table, residuals, budget), *residuals.rules]
         self._initial = self._table.holding(self.database.initial)

@@ -85,7 +85,7 @@ def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) ->
     """Return what was reached, simplified, over the facts of these `predicates`; others are taken to hold."""
     normal, database = reached.normal, reached.database
     table = FactTable.of(database, predicates)
-    residuals = Residuals(table, database)
+    residuals = Residuals(table, database, budget)
     goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, goal)

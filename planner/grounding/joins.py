@@ -266,11 +266,6 @@ def _variables(atom: Atom) -> frozenset[Term]:
     return frozenset(filter(is_variable, atom.args))
 
 
-def never_tick() -> bool:
-    """Return True: for joins that nobody watches."""
-    return True
-
-
 Item = TypeVar("Item")
 
 

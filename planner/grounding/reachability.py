@@ -139,7 +139,7 @@ class Reachability:
         self._pending: dict[str, list[Iterable[Row]]] = defaultdict(list)
         self._emitters: dict[int, list[tuple[str, Callable[[Row], Row]]]] = {}
         self._make_join = make_join
-        self._tick = _ticks(budget).__next__
+        self._tick = ticks(budget).__next__
 
     def run(self, rules: Sequence[Rule]) -> None:
         """Find all instances of `rules`; raises `LimitReached` when the budget is used up."""
@@ -234,7 +234,7 @@ class Reachability:
                 self._pending[name].append(map(project, new))
 
 
-def _ticks(budget: Budget) -> Iterator[bool]:
+def ticks(budget: Budget) -> Iterator[bool]:
     """Yield True for ever, looking at the budget now and then."""
     while True:
         yield from repeat(True, TICKS_PER_CHECK)  # noqa: FBT003 - it is the value itself

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.annotations import Final
+from planner.budget import Budget
 from planner.grounding.interpreted import make_join
-from planner.grounding.joins import Filters, Join, Row, never_tick
+from planner.grounding.joins import Filters, Join, Row
 from planner.grounding.literals import FactTable, Literal, RawRule
-from planner.grounding.reachability import Database
+from planner.grounding.reachability import Database, ticks
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable, is_variable
 from planner.model.formulas import free_variables
 
@@ -24,12 +25,16 @@ ANY: Final = "@any"
 
 
 class Residuals:
-    """Expands formulas; `rules` collects the rules (body, head) of the derived facts that it made."""
+    """Expands formulas; `rules` collects the rules (body, head) of the derived facts that it made.
 
-    def __init__(self, table: FactTable, database: Database) -> None:
+    What has quantifiers is expanded once for all bindings that agree on its free variables.
+    """
+
+    def __init__(self, table: FactTable, database: Database, budget: Budget) -> None:
         self._table = table
         self._database = database
         self._any: dict[frozenset[frozenset[Literal]], Literal] = {}
+        self._tick = ticks(budget).__next__
         self._memo: dict[tuple[int, Row], Conjuncts] = {}
         self._free: dict[int, tuple[Term, ...]] = {}
         self.rules: list[RawRule] = []
@@ -37,7 +42,10 @@ class Residuals:
         self._kept: list[Formula] = []
 
     def expand(self, formula: Formula, binding: Mapping[Term, Term]) -> Conjuncts:
-        """Return the literals that `formula` asks for under `binding`, or None where it cannot hold."""
+        """Return the literals that `formula` asks for under `binding`, or None where it cannot hold.
+
+        Raises `LimitReached` when the budget is used up.
+        """
         key = id(formula)
         if key not in self._free:
             self._kept.append(formula)
@@ -45,6 +53,7 @@ class Residuals:
         values = tuple([binding[name] for name in self._free[key]])
         memo = (key, values)
         if memo not in self._memo:
+            self._tick()
             self._memo[memo] = self._expand(formula, dict(zip(self._free[key], values, strict=True)))
         return self._memo[memo]
 
@@ -59,14 +68,18 @@ class Residuals:
             case Not(Equals(left, right)):
                 return _truth(binding.get(left, left) != binding.get(right, right))
             case And(parts):
-                return self._all(self._expand(part, binding) for part in parts)
+                return self._all(self._part(part, binding) for part in parts)
             case Or(parts):
-                return self._some(self._expand(part, binding) for part in parts)
+                return self._some(self._part(part, binding) for part in parts)
             case Forall(variables, part):
-                return self._all(self._expand(part, full) for full in self._violators(variables, part, binding))
+                return self._all(self._part(part, full) for full in self._violators(variables, part, binding))
             case Exists(variables, part):
-                return self._some(self._expand(part, full) for full in self._witnesses(variables, part, binding))
+                return self._some(self._part(part, full) for full in self._witnesses(variables, part, binding))
         raise AssertionError(formula)
+
+    def _part(self, formula: Formula, binding: dict[Term, Term]) -> Conjuncts:
+        kept = isinstance(formula, Forall | Exists)
+        return self.expand(formula, binding) if kept else self._expand(formula, binding)
 
     def _atom(self, atom: Atom) -> Conjuncts:
         if not self._table.is_numbered(atom):
@@ -148,7 +161,7 @@ class Residuals:
         sources = self._database.sources(usable)
         bound = {term for source in sources for term in source.atom.args}
         sources += self._database.type_sources(variables, bound)
-        return make_join(list(binding), sources, Filters(), terms, never_tick), terms
+        return make_join(list(binding), sources, Filters(), terms, self._tick), terms
 
 
 def _truth(value: bool) -> Conjuncts:  # noqa: FBT001 - it is the value itself

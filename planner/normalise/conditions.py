@@ -24,7 +24,7 @@ from planner.model import (
     Or,
     Variable,
 )
-from planner.model.formulas import substitute
+from planner.model.formulas import free_variables, substitute, walk
 from planner.records import dataclass
 
 SPLIT_LIMIT: Final = 12
@@ -80,13 +80,26 @@ def _joined(kind: type[And | Or], parts: list[Formula]) -> Formula:
 
 
 def _quantified(kind: type[Forall | Exists], variables: tuple[Variable, ...], body: Formula) -> Formula:
-    """Push a quantifier in where it distributes: for all over `and`, for some over `or`."""
-    through = And if kind is Forall else Or
+    """Push a quantifier in where it distributes: for all over `and`, for some over `or`.
+
+    What has quantifiers of its own and does not use the `variables` moves out, or it would be instantiated for each.
+    """
+    through, across = (And, Or) if kind is Forall else (Or, And)
     if isinstance(body, through):
         return through(tuple([_quantified(kind, variables, part) for part in body.parts]))
+    names = {variable.name for variable in variables}
+    parts = list(body.parts) if isinstance(body, across) else [body]
+    outside = [part for part in parts if _is_quantified(part) and not free_variables(part) & names]
+    if outside:
+        inside = _joined(across, [part for part in parts if part not in outside])
+        return _joined(across, [*outside, _quantified(kind, variables, inside)])
     if isinstance(body, kind):
         return kind((*variables, *body.variables), body.part)
     return kind(variables, body)
+
+
+def _is_quantified(formula: Formula) -> bool:
+    return any(isinstance(part, Forall | Exists) for part in walk(formula))
 
 
 def _split(formula: Formula, limit: int) -> list[list[Formula]]:

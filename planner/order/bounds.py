@@ -20,7 +20,7 @@ class PossibleSolver(Solver):
         self._certain = certain
         self.opposite = self
 
-    def holds(self, condition: Condition, binding: Binding) -> bool:
+    def decide(self, condition: Condition, binding: Binding) -> bool:
         """Return whether `condition`, whose free variables are all bound, may hold."""
         match condition:
             case Lookup(predicate, args, False):
@@ -28,7 +28,7 @@ class PossibleSolver(Solver):
             case Never(domains, part, free):
                 return not self.opposite.holds(Some(domains, part, free), binding)
             case _:
-                return super().holds(condition, binding)
+                return super().decide(condition, binding)
 
 
 def possible_world(possible: Iterable[Atom], certain: Iterable[Atom], axioms: Axioms) -> World:

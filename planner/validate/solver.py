@@ -20,9 +20,16 @@ class Solver:
 
     def __init__(self, table: Callable[[str], Table]) -> None:
         self._table = table
+        self._known: dict[tuple[Condition, Row], bool] = {}
+        """Answers about quantifiers, by what their free variables stand for: they hold for one question."""
 
     def holds(self, condition: Condition, binding: Binding) -> bool:
         """Return whether `condition`, whose free variables are all bound, holds."""
+        self._known = {}
+        return self.decide(condition, binding)
+
+    def decide(self, condition: Condition, binding: Binding) -> bool:
+        """Return the same, as a part of another question about the same state."""
         match condition:
             case Lookup(predicate, args, positive):
                 row = tuple([binding.get(arg, arg) for arg in args])
@@ -30,13 +37,15 @@ class Solver:
             case Same(left, right, positive):
                 return (binding.get(left, left) == binding.get(right, right)) is positive
             case All(parts):
-                return all(self.holds(part, binding) for part in parts)
+                return all(self.decide(part, binding) for part in parts)
             case Either(parts):
-                return any(self.holds(part, binding) for part in parts)
-            case Some():
-                return next(self.solutions((condition,), {}, binding), None) is not None
-            case Never(domains, part, free):
-                return not self.holds(Some(domains, part, free), binding)
+                return any(self.decide(part, binding) for part in parts)
+            case Some(domains, part, free) | Never(domains, part, free):
+                key = condition, tuple([binding[name] for name in free])
+                if key not in self._known:
+                    wide = Some(domains, part, free)
+                    self._known[key] = next(self._solve([wide], {}, binding), None) is not None
+                return self._known[key] is isinstance(condition, Some)
 
     def solutions(
         self, goals: Sequence[Condition], domains: Domains, binding: Binding, others: Domains | None = None
@@ -46,6 +55,7 @@ class Solver:
         `others` are the domains of free variables that only have to have some value. The tables must not change in
         the meantime.
         """
+        self._known = {}
         for solution in self._solve(list(goals), domains | others if others else domains, binding):
             missing = [name for name in domains if name not in solution]
             for values in product(*(domains[name] for name in missing)):
@@ -63,7 +73,7 @@ class Solver:
                 domains = {**domains, **goal.domains}
                 goals.append(goal.part)
             elif goal.free <= binding.keys():
-                if not self.holds(goal, binding):
+                if not self.decide(goal, binding):
                     return
             else:
                 pending.append(goal)
@@ -98,7 +108,7 @@ class Solver:
         """Return how many bindings `goal` would propose: infinitely many where it can only test."""
         match goal:
             case Lookup() | Same() if goal.free <= binding.keys():
-                return inf if self.holds(goal, binding) else 0
+                return inf if self.decide(goal, binding) else 0
             case Lookup(_, _, True):
                 return len(self._table(goal.predicate).matching(*bound_part(goal.args, binding)))
             case Same(left, right, True):

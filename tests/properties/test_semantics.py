@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import islice
+from itertools import count, islice
 
 import interpreter
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.model import Metric
+from planner.normalise.conditions import negation_normal
 from planner.testing import Features, problems, random_problem
 from planner.testing.brute import reachable
 from planner.testing.random_formulas import FormulaDrawer, Readable
@@ -45,7 +46,9 @@ def check_formulas(problem, rng):
         true = interpreter.closure(problem, state.facts)
         for _ in range(6):
             formula = drawer.formula(readable, problem.all_objects, 3, prefer=problem.all_objects)
-            assert state.holds(formula) is interpreter.holds(problem, true, formula, {}), formula
+            expected = interpreter.holds(problem, true, formula, {})
+            assert state.holds(formula) is expected, formula
+            assert interpreter.holds(problem, true, negation_normal(formula, count()), {}) is expected, formula
         assert state.holds(problem.goal.hard) is interpreter.holds(problem, true, problem.goal.hard, {})
         choices = list(state.applicable())
         if not choices:

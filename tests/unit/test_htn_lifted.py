@@ -115,3 +115,14 @@ def test_what_it_does_not_take_is_left_to_others(parts, reason):
     result = solve(given, mode="first", time_limit=30)
     assert result.status in (Status.SOLVED, Status.OPTIMAL)
     assert validate(given, result.plan).valid
+
+
+def test_quantifiers_that_are_nested_deep():
+    alike = chained = "(dark main)"
+    for depth in range(20, 0, -1):
+        alike = f"(forall (?l - lamp) (or (lit ?l) {alike}))"
+        chained = f"(forall (?r{depth} - room) (or (next ?r{depth - 1} ?r{depth}) {chained}))"
+    given = problem(f"(:goal (not {alike.replace('lit ?l', 'in ?l attic')}))")
+    assert validate(given, plan_of(given)).valid
+    with pytest.raises(Unfit, match="conditions about more than 1,000,000 combinations of objects"):
+        machine(problem(f"(:goal (forall (?r0 - room) {chained}))"))
