@@ -91,10 +91,14 @@ class _Writer:
 
     problem: HtnProblem
     names: HtnNames | None = None
+    written: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def task(self, name: str, arguments: tuple[str, ...]) -> str:
-        words = [self._word(name, "heads"), *(self._word(each, "objects") for each in arguments)]
-        return " ".join(words)
+        found = self.written.get((name, arguments))
+        if found is None:
+            words = [self._word(name, "heads"), *(self._word(each, "objects") for each in arguments)]
+            found = self.written[name, arguments] = " ".join(words)
+        return found
 
     def method(self, name: str) -> str:
         return self._word(name, "methods")

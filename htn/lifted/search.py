@@ -8,7 +8,7 @@ known by hashes of 64 bits, and so it is no proof when nothing is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from htn.lifted.machine import DONE, FIRST, STOP, Cell, Machine, Way
@@ -46,9 +46,9 @@ class Choice:
         self, ways: Iterator[Way | Outcome], begun: tuple[int, int], place: int, key: int = 0, known: int = 0
     ) -> None:
         self.ways, self.begun, self.place, self.key, self.known = ways, begun, place, key, known
-        self.ends: set[int] = set()
-        self.outcomes: list[Outcome] | None = []
-        self.scoped: list[int] = []
+        self.ends: set[int] | None = None
+        self.outcomes: Sequence[Outcome] | None = ()
+        self.scoped: list[int] | None = None
 
 
 class DepthFirst:
@@ -61,7 +61,7 @@ class DepthFirst:
         self._choices: list[Choice] = []
         self._trail: list[Change] = []
         self._seen: set[int] = set()
-        self._known: dict[int, list[Outcome]] = {}
+        self._known: dict[int, Sequence[Outcome]] = {}
         """What may become of tasks in states."""
         self._active: dict[int, tuple[Choice, int]] = {}
         """The choices for tasks that are not done yet, and their places."""
@@ -131,10 +131,13 @@ class DepthFirst:
     def _finish(self, key: int) -> bool:
         """Note that the task of `key` is done; return whether this is news: whether it did not end so before."""
         entry = self._active[key]
-        end = self._machine.state[0]
-        if end in entry[0].ends:
+        choice, end = entry[0], self._machine.state[0]
+        if choice.ends is None:
+            choice.ends = {end}
+        elif end in choice.ends:
             return False
-        entry[0].ends.add(end)
+        else:
+            choice.ends.add(end)
         del self._active[key]
         self._trail.append((self._begin_again, (key, entry, len(self.ways))))
         return True
@@ -153,7 +156,7 @@ class DepthFirst:
         again = [
             (self._machine.inverse[undo], what) for undo, what in self._trail[changes:] if undo in self._machine.inverse
         ]
-        choice.outcomes.append((None, again, self.ways[done:end]))
+        choice.outcomes = (*choice.outcomes, (None, again, self.ways[done:end]))
 
     def _next(self) -> Cell | None:
         """Go back to the last task that can be done in another way; return what is to be done then."""
@@ -190,13 +193,15 @@ class DepthFirst:
         """Remember what became of a task: for good, or for as long as the task is being done that it depends on."""
         choices, key = self._choices, choice.key
         self.given_up += 1
-        for each in choice.scoped:
+        for each in choice.scoped or ():
             self._known.pop(each, None)
         if key:
             del self._active[key]
             if choice.outcomes is not None:
                 self._known[choice.known] = choice.outcomes
                 if choice.place < len(choices):
-                    choices[choice.place].scoped.append(choice.known)
+                    above = choices[choice.place]
+                    above.scoped = above.scoped or []
+                    above.scoped.append(choice.known)
         if choices:
             choices[-1].place = min(choices[-1].place, choice.place)

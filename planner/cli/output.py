@@ -29,8 +29,11 @@ def _write(stream: TextIO | None, text: str) -> None:
     if stream is None:
         return
     try:
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write((text.rstrip("\n") + "\n").encode(encoding, "backslashreplace").decode(encoding))
+        if not text.isascii():
+            encoding = getattr(stream, "encoding", None) or "utf-8"
+            text = text.encode(encoding, "backslashreplace").decode(encoding)
+        stream.write(text.rstrip("\n"))
+        stream.write("\n")
         stream.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is still to be flushed goes there

@@ -17,6 +17,7 @@ from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.cli.progress import Watch, shown
+from planner.collector import collector_paused
 from planner.errors import UnsupportedError
 from planner.plan import Plan, Result, Status, StoppedBy
 
@@ -98,15 +99,16 @@ def run(
 
     with shown(watch, quiet=quiet):
         result = attempt(work, watch)
-    if not quiet or result.status is Status.UNSUPPORTED:
-        tell(summary(result))
-    if tree and result.plan is not None:
-        tell(drawn(result.plan))
-    try:
-        if result.plan is not None and plan_file is not None:
-            write_atomically(plan_file, ipc_text(result))
-    finally:
-        show(result, json=json)
+    with collector_paused():
+        if not quiet or result.status is Status.UNSUPPORTED:
+            tell(summary(result))
+        if tree and result.plan is not None:
+            tell(drawn(result.plan))
+        try:
+            if result.plan is not None and plan_file is not None:
+                write_atomically(plan_file, ipc_text(result))
+        finally:
+            show(result, json=json)
     return exit_of(result)
 
 
@@ -133,7 +135,7 @@ def show(result: Result, *, json: bool) -> None:
     if json:
         from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
 
-        give(dumps(result.to_dict()))
+        give(dumps(result.to_dict(), check_circular=False))
     elif result.plan is not None:
         give(ipc_text(result))
 

@@ -61,6 +61,7 @@ class Rules:
         self._schemas: dict[str, Schema] = {}
         self._makers: dict[str, Maker] = {}
         self._ready: dict[tuple[str, Row], Ready | str] = {}
+        self._latest: tuple[Step | None, Ready | str] = None, ""
 
     def schema(self, name: str) -> Schema:
         """Return the action `name` made ready."""
@@ -76,12 +77,15 @@ class Rules:
 
     def ready(self, step: Step) -> Ready | str:
         """Return `step` made ready, or what is wrong with it in any state."""
+        if step is self._latest[0]:  # most steps are asked about several times in a row
+            return self._latest[1]
         key = step.action, step.arguments
         found = self._ready.get(key)
         if found is None:
             if len(self._ready) >= MOST_KEPT:
                 self._ready.clear()
             found = self._ready[key] = self.misfit(step) or self._maker(step.action).ready(step.arguments)
+        self._latest = step, found
         return found
 
     def _maker(self, name: str) -> Maker:
