@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.budget import Budget, LimitReached
+from planner.budget import Budget, Finishing, LimitReached
 from planner.collector import collector_paused
 from planner.model import DomainModel, Number, Problem
 from planner.model.memo import kept_with_domain
@@ -110,8 +110,9 @@ class Answer:
         actions = self.run.plan
         if actions is None or actions is self._plan_actions:
             return self._plan
-        plan = self.plan_of(actions)
-        verdict = self.check(plan)
+        with Finishing():
+            plan = self.plan_of(actions)
+            verdict = self.check(plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         self._plan, self._plan_actions = plan, actions

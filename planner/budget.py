@@ -81,6 +81,21 @@ class Budget:
                 raise LimitReached(StoppedBy.MEMORY)
 
 
+class Finishing:
+    """Entered while a plan that was found is made ready and checked: a clock does not break that off, or it were lost.
+
+    `going_on` counts how many are entered.
+    """
+
+    going_on = 0
+
+    def __enter__(self) -> None:
+        Finishing.going_on += 1
+
+    def __exit__(self, *_: object) -> None:
+        Finishing.going_on -= 1
+
+
 def resident_bytes() -> int:
     """Return the resident memory of this process in bytes (its peak where the system does not tell the current one)."""
     try:

@@ -94,7 +94,7 @@ def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
         source = plain(problem)
         reached = reach(to_adl(program(source)), budget)
         budget.check()
-        instances = Instances(reached, source)
+        instances = Instances(reached, source, budget.check)
         budget.check()
         instances.keep_useful()
         budget.check()
@@ -109,7 +109,7 @@ def ground(problem: HtnProblem, budget: Budget) -> GroundHtn:
         frame, numbers = framed(found.task, found.atoms, mattering(found.task, groups))
         budget.check()
         entries = fitting(found.task.size)
-        actions, methods = rows_of(found.task, _is_method, numbers, entries)
+        actions, methods = rows_of(found.task, _is_method, numbers, entries, budget.check)
         budget.check()
         return _Numbers(actions, methods, instances, entries).numbered(frame, source)
 

@@ -6,7 +6,7 @@ Each subtask is looked up once; whatever is asked of all instances is asked of a
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, compress, count
 
 from htn.grounding.program import DEMANDED, METHOD
@@ -63,10 +63,10 @@ class Part:
 class Instances:
     """All instances, numbered in the order of their rules; tasks are numbered, those of the same name in a row.
 
-    `task` and `subtasks` are by instance.
+    `task` and `subtasks` are by instance; `check` raises when a limit is reached meanwhile.
     """
 
-    def __init__(self, reached: Reached, source: HtnProblem) -> None:
+    def __init__(self, reached: Reached, source: HtnProblem, check: Callable[[], None]) -> None:
         domain, database = source.domain, reached.database
         self.numbers: dict[str, dict[Row, int]] = {}
         self.size = 0
@@ -83,7 +83,11 @@ class Instances:
             name: [Atom(name, tuple([each.name for each in action.parameters]))]
             for name, action in domain.classical.actions.items()
         }
-        self._parts = [Part(rules, self.numbers, tasks[rules.schema.action.name]) for rules in reached.schemas]
+        self._parts: list[Part] = []
+        for rules in reached.schemas:
+            check()
+            self._parts.append(Part(rules, self.numbers, tasks[rules.schema.action.name]))
+        check()
         self._flatten()
 
     def _flatten(self) -> None:

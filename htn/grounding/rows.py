@@ -92,9 +92,16 @@ class Rows:
 
 
 def rows_of(
-    task: RawTask, is_method: Callable[[Action], bool], numbers: Numbering, entries: Entries
+    task: RawTask,
+    is_method: Callable[[Action], bool],
+    numbers: Numbering,
+    entries: Entries,
+    check: Callable[[], None],
 ) -> tuple[Rows, Rows]:
-    """Return the actions of `task` and, in their order, its methods, over facts by their `numbers`."""
+    """Return the actions of `task` and, in their order, its methods, over facts by their `numbers`.
+
+    `check` raises when a limit is reached meanwhile.
+    """
     found = Rows(numbers), Rows(numbers)
     pieces: list[tuple[int, RawAction | ActionTable]] = [(action.number, action) for action in task.actions]
     pieces += [(table.numbers[0], table) for table in task.tables]
@@ -103,6 +110,7 @@ def rows_of(
         if isinstance(piece, RawAction):
             rows.take_one(piece)
             continue
+        check()
         for part in piece.cut(_holes(piece, numbers)):
             rows.take(part)
     found[True].ordered(len(numbers.literals), entries)

@@ -58,8 +58,10 @@ class Machine:
     is_goal: Callable[[], bool]
 
 
-def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
+def machine(problem: HtnProblem, *, backwards: bool = False, check: Callable[[], None] = lambda: None) -> Machine:
     """Return `problem` as functions; raises `Unfit` where a construct is not covered.
+
+    `check` raises when a limit is reached meanwhile.
 
     Subtasks without an order are done as they are written. Methods are tried in the order in which they are declared,
     or `backwards`.
@@ -72,7 +74,7 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
     numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
     goals = Goals(domain, classical.all_objects, classical.goal.hard)
     source = Source(Tables(classical, changing), goals)
-    _write(source, domain, numbers, backwards=backwards)
+    _write(source, domain, numbers, check, backwards=backwards)
     source.write(0, "def is_goal():")
     source.write(1, f"return {source.test(classical.goal.hard, {})}")
     names = source.run()
@@ -93,10 +95,13 @@ def machine(problem: HtnProblem, *, backwards: bool = False) -> Machine:
     )
 
 
-def _write(source: Source, domain: HtnDomain, numbers: Mapping[str, int], *, backwards: bool) -> None:
+def _write(
+    source: Source, domain: HtnDomain, numbers: Mapping[str, int], check: Callable[[], None], *, backwards: bool
+) -> None:
     """Write the functions of all tasks, actions and predicates."""
     actions = domain.classical.actions
     in_line = replace(domain, methods={name: _in_line(method) for name, method in domain.methods.items()})
+    check()
     needs = Needs(in_line, source.tables.objects, alone=True)
     places = {name: place for place, name in enumerate(domain.methods)}
     signatures = Signatures({**actions, **domain.tasks}, numbers, places)
@@ -104,6 +109,7 @@ def _write(source: Source, domain: HtnDomain, numbers: Mapping[str, int], *, bac
     for method in in_line.methods.values():
         methods_of[method.task.predicate].append(method)
     for name, task in domain.tasks.items():
+        check()
         methods = methods_of[name]
         write_ways(source, task, methods[::-1] if backwards else methods, needs, signatures)
     for name, action in actions.items():

@@ -13,7 +13,7 @@ from htn.lifted.search import DepthFirst
 from htn.lifted.trees import moves_by, plan_by
 from htn.model import HtnProblem
 from planner.annotations import Final
-from planner.budget import Budget
+from planner.budget import Budget, Finishing
 from planner.search.run import Ending, Run, Steps
 from planner.turns import Contender, take_turns, until_plan
 
@@ -73,7 +73,7 @@ class Descent:
 
     def _search(self, *, backwards: bool) -> Steps:
         try:
-            made = machine(self._problem, backwards=backwards)
+            made = machine(self._problem, backwards=backwards, check=self._answer.budget.check)
         except (Unfit, SyntaxError, RecursionError) as error:  # what Python does not compile is too deep for it
             self.unfit = str(error) if isinstance(error, Unfit) else "conditions that are nested so deep"
             return Ending.INCOMPLETE
@@ -93,8 +93,9 @@ class Descent:
 
     def _ended(self, ending: Ending, search: DepthFirst, made: Machine) -> Ending:
         if ending is Ending.FIRST_PLAN:
-            plan = plan_by(search.ways, made, self._problem)
-            self._answer.offer(plan, partial(moves_by, search.ways, made))
+            with Finishing():
+                plan = plan_by(search.ways, made, self._problem)
+                self._answer.offer(plan, partial(moves_by, search.ways, made))
         return ending
 
 

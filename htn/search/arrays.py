@@ -34,7 +34,7 @@ class Board:
     def __init__(self, ground: GroundHtn, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
         assert ground.arrays is not None  # noqa: S101 - there would be nothing to search for
         task = ground.task
-        self.ground, self.entries, self._check = ground, entries, check
+        self.ground, self.entries, self.check = ground, entries, check
         self._explorers = 0
         self._arrays: Arrays = ground.arrays
         self.costs = self._arrays.costs
@@ -142,7 +142,7 @@ class Board:
     def relaxation(self) -> Relaxation:
         """The relaxed composition."""
         found = relaxation(self.ground.task, self._arrays, self.packed, self.entries)
-        self._check()
+        self.check()
         return found
 
     def relaxed(self, costs: Sequence[int], own: int) -> Relaxed:

@@ -7,18 +7,23 @@ stands in the network, before the subtasks, as long as it does not.
 from __future__ import annotations
 
 import heapq
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count, islice
 
 from htn.search.arrays import Board
 from htn.search.guide import Guide
 from htn.search.networks import Network, network_of, replaced
+from planner.annotations import Final, TypeVar
 from planner.compiled.arrays import empty_index, words
 from planner.compiled.lists import list_of
 from planner.kernels.data import INFINITE
+from planner.records import replace
 from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
 from planner.task import State, bits, facts_of
 
+BATCH: Final = 1000
+"""So many actions and methods are made before the budget is looked at."""
 Node = tuple[State, Network]
 Way = tuple[Node, int]
 """The node before, and the move; see `htn.search.trees`."""
@@ -33,11 +38,11 @@ class Partial:
     def __init__(self, board: Board, past: int, future: int, own: int) -> None:
         ground = board.ground
         self._board, self._past, self._future = board, past, future
-        self._space = Space(ground.task)
+        self._space = Space(replace(ground.task, actions=tuple(_watched(ground.task.actions, board.check))))
         self._actions = len(board.costs)
         self._checks = self._actions + len(ground.compounds)
         """The number of the check of method 0."""
-        self._required = [bits(method.precondition) for method in ground.methods]
+        self._required = [bits(method.precondition) for method in _watched(ground.methods, board.check)]
         self._networks: list[Network | None] = [None] * len(ground.methods)
         self._guide = Guide.of(board, board.costs if past else None, own)
         self._least = board.hierarchy.least
@@ -171,3 +176,14 @@ class Partial:
             node, move = self._way[node]
             moves.append(move)
         return moves[::-1]
+
+
+Item = TypeVar("Item")
+
+
+def _watched(items: Iterable[Item], check: Callable[[], None]) -> Iterator[Item]:
+    """Yield `items`, which take their time to be made, and `check` now and then."""
+    iterator = iter(items)
+    while batch := [*islice(iterator, BATCH)]:
+        check()
+        yield from batch

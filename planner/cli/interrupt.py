@@ -13,11 +13,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 from planner.annotations import Final
-from planner.budget import LimitReached
+from planner.budget import Finishing, LimitReached
 from planner.plan import Plan, StoppedBy
 
 PATIENCE_SECONDS: Final = 1.5
 """How long after its time limit a search is broken off, too; an engine's process is given less to end."""
+GRACE: Final = 20
+"""So many times a search that only makes ready what it has found is left to it."""
 LONGEST_SECONDS: Final = 1e8
 """Three years: no system's timer takes much more."""
 
@@ -29,6 +31,7 @@ class Watchman:
         self._cancel = threading.Event()
         self._searching = False
         self._late = False
+        self._grace = GRACE
 
     @contextmanager
     def searching(self) -> Iterator[threading.Event]:
@@ -50,7 +53,10 @@ class Watchman:
         self._cancel.set()
 
     def alarm(self, _number: int, _frame: FrameType | None) -> None:
-        """Raise `LimitReached`, unless a search may still notice by itself that the time is up."""
+        """Raise `LimitReached`, unless a search may still notice by itself that time is up, or has a plan to check."""
+        if Finishing.going_on and self._grace:
+            self._grace -= 1
+            return
         if not self._searching or self._late:
             raise LimitReached(StoppedBy.TIME)
         self._late = True

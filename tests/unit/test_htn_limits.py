@@ -1,0 +1,107 @@
+"""Limits of hierarchical searches: every stage looks at them, and a plan that was found is not lost to them."""
+
+from __future__ import annotations
+
+import pytest
+
+import htn.answer
+import htn.lifted.turns
+import htn.search.partial
+from htn.grounding.ground import ground
+from htn.hddl import parse_domain, parse_problem
+from htn.lifted.machine import machine
+from htn.model import HtnProblem
+from htn.search.arrays import Board
+from htn.search.partial import Partial
+from htn.solve import solve
+from planner.budget import Budget, LimitReached
+from planner.cli.interrupt import GRACE, Watchman, interruptible
+from planner.compiled import library
+from planner.plan import Status, StoppedBy
+
+
+class Counting(Budget):
+    """A budget without limits that counts how often it is asked."""
+
+    asked = 0
+
+    def check(self) -> None:
+        self.asked += 1
+
+
+def workshop(tasks: int) -> HtnProblem:
+    """Return a problem with so many initial tasks, each with a name and a method of its own, in any order."""
+    numbers = range(tasks)
+    domain = " ".join(
+        f"(:task make{n} :parameters ()) (:method by{n} :parameters () :task (make{n}) :subtasks (cut{n}))"
+        f"(:action cut{n} :parameters () :effect (done{n}))"
+        for n in numbers
+    )
+    predicates = " ".join(f"(done{n})" for n in numbers)
+    made = parse_domain(f"(define (domain workshop) (:predicates {predicates}) {domain})")
+    wanted = " ".join(f"(make{n})" for n in numbers)
+    return parse_problem(f"(define (problem day) (:domain workshop) (:htn :subtasks (and {wanted})) (:init))", made)
+
+
+def test_grounding_asks_for_every_schema() -> None:
+    few, many = Counting(), Counting()
+    ground(workshop(2), few)
+    ground(workshop(42), many)
+    assert many.asked - few.asked >= 2 * 40
+
+
+def test_writing_functions_asks_for_every_task() -> None:
+    few, many = Counting(), Counting()
+    machine(workshop(2), check=few.check)
+    machine(workshop(42), check=many.check)
+    assert many.asked - few.asked == 40
+
+
+def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(htn.search.partial, "BATCH", 10)
+    board = Board(ground(workshop(50), Budget()), library.ENTRIES, (counting := Counting()).check)
+    asked = counting.asked
+    Partial(board, 0, 1, 1)
+    assert counting.asked - asked >= 2 * 50 // 10
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "search"),
+    [
+        (htn.answer, "validate", None),
+        (htn.answer, "validate", "greedy"),
+        (htn.answer, "plan_of", "greedy"),
+        (htn.lifted.turns, "plan_by", "depth-first"),
+    ],
+)
+def test_a_plan_that_was_found_is_not_lost_to_the_clock(
+    monkeypatch: pytest.MonkeyPatch, place: object, name: str, search: str | None
+) -> None:
+    watchman, work = Watchman(), getattr(place, name)
+
+    def late(*given: object) -> object:
+        for _ in range(5):
+            watchman.alarm(0, None)
+        return work(*given)
+
+    monkeypatch.setattr(place, name, late)
+    with watchman.searching():
+        result = solve(workshop(3), mode="first", search=search)
+    assert result.plan is not None
+    assert result.status in (Status.SOLVED, Status.OPTIMAL)
+
+
+def test_what_takes_far_too_long_is_broken_off_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    with interruptible() as watchman:
+
+        def endless(*_: object) -> None:
+            for _ in range(GRACE):
+                watchman.alarm(0, None)
+            watchman.alarm(0, None)
+            watchman.alarm(0, None)
+            raise AssertionError("the clock raises")
+
+        monkeypatch.setattr(htn.answer, "validate", endless)
+        with watchman.searching(), pytest.raises(LimitReached) as ended:
+            solve(workshop(3), mode="first")
+    assert ended.value.stopped_by is StoppedBy.TIME
