@@ -41,8 +41,11 @@ def write_problem(problem: HtnProblem) -> str:
 
     Raises `UnsupportedError` for soft goals and facts declared unknown.
     """
-    plain = replace(problem, domain=_plain_domain(problem.domain))
-    written = renamed_problem(plain)
+    from planner.normalise import to_adl  # noqa: PLC0415 - only writing needs it
+
+    plain = to_adl(problem.classical)
+    domain = replace(problem.domain, classical=plain.domain)
+    written = renamed_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
     costs = classical.metric is Metric.COST or bool(classical.values)
     parameters = [f"    :parameters {variables(written.parameters)}"]

@@ -17,6 +17,7 @@ from planner.declare.syntax import NotationError, cannot_name, is_name, parse_at
 from planner.declare.words import count, either
 from planner.errors import InputError, did_you_mean
 from planner.model import (
+    Action,
     Atom,
     DomainModel,
     Function,
@@ -73,6 +74,7 @@ class ProblemBuilder:
         metric: Metric | str,
         resolution: Decimal | None,
         entities: Mapping[str, object],
+        ran: Iterable[str] = (),
     ) -> Problem:
         """Return the problem."""
         if not is_name(name):
@@ -89,6 +91,7 @@ class ProblemBuilder:
             values=self._values(values, resolution, place.within("values")),
             metric=_metric(metric, place.within("metric")),
             unknown=self._unknown(unknown, place.within("unknown")),
+            ran=tuple([self._action(text, place.within("ran")) for text in ran]),
             entities=entities,
         )
 
@@ -137,7 +140,12 @@ class ProblemBuilder:
         return formula
 
     def _mismatch(
-        self, atom: Atom, types: list[tuple[str, ...] | None], declared: Predicate | Function, kind: str, place: Place
+        self,
+        atom: Atom,
+        types: list[tuple[str, ...] | None],
+        declared: Predicate | Function | Action,
+        kind: str,
+        place: Place,
     ) -> InputError | None:
         if len(atom.args) != len(declared.parameters):
             wanted = count(len(declared.parameters))
@@ -214,6 +222,22 @@ class ProblemBuilder:
             if pattern.predicate in self._derived:
                 raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
         return found
+
+    def _action(self, text: str, place: Place) -> Atom:
+        """Return the ground action that `text` writes."""
+        try:
+            action = parse_atom(text)
+        except NotationError as mistake:
+            raise place.error(mistake.problem, mistake.hint) from None
+        declared = self._domain.actions.get(action.predicate)
+        if declared is None:
+            near = did_you_mean(action.predicate, self._domain.actions)
+            raise place.error(f"{action}: domain {self._domain.name!r} has no action {action.predicate!r}", near)
+        action = self._scope.atom(action, place, bare=False, record=False)
+        mismatch = self._mismatch(action, [self._objects[arg].types for arg in action.args], declared, "action", place)
+        if mismatch:
+            raise mismatch
+        return action
 
 
 def _function_term(key: Any, place: Place) -> Atom:

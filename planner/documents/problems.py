@@ -30,6 +30,7 @@ def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> 
         goal,
         values=document.values,
         unknown=document.unknown,
+        ran=document.ran,
         metric=document.metric,
         resolution=resolution_of(document.resolution, place.within("resolution")),
         entities={},

@@ -253,6 +253,7 @@ class ProblemDocument(_Part):
     values: dict[Text, Number] = {}
     resolution: Number | None = None
     unknown: Texts = []
+    ran: Texts = []
     metric: Text = "cost"
     tasks: (
         Annotated[Annotated[NetworkDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]

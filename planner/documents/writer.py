@@ -91,6 +91,7 @@ def problem_document(problem: Problem) -> dict[str, Any]:
             "goal": _goal(problem.goal, write),
             "values": {str(term): value for term, value in problem.values.items()},
             "unknown": list(map(str, problem.unknown)),
+            "ran": list(map(str, problem.ran)),
             "metric": "length" if problem.metric is Metric.LENGTH else None,
         }
     )

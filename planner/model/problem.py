@@ -40,8 +40,9 @@ class Problem:
     """A domain with its objects, its initial state and its goal.
 
     `initial` holds the facts that are true; all others are false (closed world), except those that a pattern in
-    `unknown` covers. `values` are those of the static functions. `entities` are the Python values that were given for
-    objects, by name: opaque, and no part of comparison.
+    `unknown` covers. `ran` are the actions, as ground atoms `action(args…)`, that ran before the initial state, for
+    those that come `after` others. `values` are those of the static functions. `entities` are the Python values that
+    were given for objects, by name: opaque, and no part of comparison.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Problem:
     values: Mapping[Atom, Number] = field(default_factory=dict)
     metric: Metric = Metric.COST
     unknown: tuple[Atom, ...] = ()
+    ran: tuple[Atom, ...] = ()
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
     @property

@@ -39,19 +39,20 @@ def to_adl(problem: Problem) -> Problem:
     """Return `problem` with plain ADL effects: no `modifies`, `stale_with` or `after` is left.
 
     An open pattern in `modifies` becomes universal deletes, stale dependants become deletes, `after` becomes facts
-    `ran-<action>`, and effects that change nothing go. A problem that uses none of these is returned unchanged.
+    `ran-<action>`, true initially of what ran before, and effects that change nothing go. A problem that uses none of
+    these is returned unchanged.
     """
     domain = problem.domain
     if not any(_is_declared(action) for action in domain.actions.values()) and not any(
         predicate.stale_with for predicate in domain.predicates.values()
     ):
-        return problem
+        return replace(problem, ran=()) if problem.ran else problem
     history = _History.of(domain)
     rules = tuple(_stale_rules(domain))
     actions = {name: _plain_action(action, domain, rules, history) for name, action in domain.actions.items()}
     predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
-    return replace(problem, domain=plain)
+    return replace(problem, domain=plain, initial=(*problem.initial, *history.held_after(problem.ran)), ran=())
 
 
 def _is_declared(action: Action) -> bool:
@@ -226,6 +227,14 @@ class _History:
             for (ran, bound), name in self.names.items()
             if ran == action.name
         ]
+
+    def held_after(self, ran: Iterable[Atom]) -> Iterable[Atom]:
+        return dict.fromkeys(
+            Atom(name, tuple([action.args[index] for index in bound]))
+            for action in ran
+            for (other, bound), name in self.names.items()
+            if other == action.predicate
+        )
 
     def required_by(self, action: Action) -> list[Formula]:
         return [

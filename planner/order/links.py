@@ -17,8 +17,8 @@ INITIAL = 0
 class CausalLink:
     """Step `provider` makes `condition` hold for step `consumer`.
 
-    Provider 0 is the initial state; the consumer after the last step is the goal. A fact `ran-<action>(…)` says that an
-    action has run.
+    Provider 0 is the initial state, or what ran before it; the consumer after the last step is the goal. A fact
+    `ran-<action>(…)` says that an action has run.
     """
 
     provider: int
@@ -33,29 +33,30 @@ def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
 
     Raises `PlanError` for an invalid plan.
     """
-    return links_between(accesses(problem, plan))
+    return links_between(accesses(problem, plan), problem.ran)
 
 
-def links_between(found: Sequence[Access]) -> tuple[CausalLink, ...]:
-    """Return the causal links between steps with these accesses."""
+def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalLink, ...]:
+    """Return the causal links between steps with these accesses, before which the actions `ran` have run."""
     writers: dict[Atom, int] = {}
     links: dict[CausalLink, None] = {}
     for number, access in enumerate(found, start=1):
         for fact, holds in access.reads:
             links[CausalLink(writers.get(fact, INITIAL), number, fact if holds else Not(fact))] = None
         for pattern in access.ran:
-            links[_ran(pattern, found, number)] = None
+            links[_ran(pattern, ran, found, number)] = None
         changes = access.changes
         writers.update(dict.fromkeys((*changes.added, *changes.removed), number))
     return tuple(links)
 
 
-def _ran(pattern: Atom, found: Sequence[Access], consumer: int) -> CausalLink:
-    """Return the link from the first step that `pattern` covers."""
-    for number, access in enumerate(found[: consumer - 1], start=1):
-        action = Atom(access.step.action, access.step.arguments)
+def _ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: int) -> CausalLink:
+    """Return the link from what `pattern` covers: something that ran before the plan, else its first such step."""
+    before = ((INITIAL, action) for action in ran)
+    steps = ((number, access.step) for number, access in enumerate(found[: consumer - 1], start=1))
+    for provider, action in (*before, *((number, Atom(step.action, step.arguments)) for number, step in steps)):
         if pattern.matches(action):
-            return CausalLink(number, consumer, Atom(f"ran-{action.predicate}", action.args))
+            return CausalLink(provider, consumer, Atom(f"ran-{action.predicate}", action.args))
     raise AssertionError(f"nothing ran that {pattern} covers, in a valid plan")
 
 

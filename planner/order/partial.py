@@ -45,7 +45,7 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
     import networkx as nx  # noqa: PLC0415 - takes long to load, and not every use of a plan needs an order
 
     found = accesses(problem, plan)
-    links = links_between(found)
+    links = links_between(found, problem.ran)
     orderings = _orderings(found, links)
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from((number, {"step": step}) for number, step in enumerate(plan.steps, start=1))

@@ -116,12 +116,12 @@ class Rules:
 
 
 class Simulation:
-    """A state that steps are applied to, beginning with the initial state of the problem."""
+    """A state that steps are applied to, beginning with the initial state of the problem and what ran before it."""
 
     def __init__(self, problem: Problem) -> None:
         self.rules = Rules(problem)
         self.world = World(State(problem.initial), self.rules.axioms)
-        self.history = State()
+        self.history = State(action for action in problem.ran if action.predicate in self.rules.remembered)
 
     def copy(self) -> Simulation:
         """Return a simulation of its own in the same state."""
