@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from htn.conditions import check_conditions
 from htn.explain.impossible import impossible
+from htn.explain.names import INITIAL_TASKS
 from htn.explain.why_not import relaxed_world
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.annotations import Final
@@ -100,4 +101,6 @@ def _reach(problem: HtnProblem, budget: Budget) -> Iterator[Finding]:
     """Yield the tasks that can never be done: deletes are ignored, so that it is certain."""
     for failure in impossible(relaxed_world(problem, budget)):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
-        yield Finding(Level.ERROR, "impossible-task", f"task {failure.task}", f"it can never be done: {tried}")
+        initial = failure.task == INITIAL_TASKS
+        place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")
+        yield Finding(Level.ERROR, "impossible-task", place, f"{they} can never be done: {tried}")

@@ -140,6 +140,7 @@ def _near(method: Method, task: Atom, reach: Reach) -> Attempt:
         found += near_misses(provider, done(task), reach.relaxed)
     found.sort(key=lambda miss: len(miss.lacks))
     if not found:
-        return Attempt(title(method), remark="no objects fit it for this task")
+        fitting = "its parameters" if method.name == ROOT else "it for this task"
+        return Attempt(title(method), remark=f"no objects fit {fitting}")
     labels = {miss.label for miss in found if len(miss.lacks) == len(found[0].lacks)}
     return Attempt(found[0].label, tuple([lack(each, reach) for each in found[0].lacks]), others=len(labels) - 1)

@@ -12,7 +12,6 @@ from planner.grounding.reachability import Database, Reachability
 from planner.grounding.rules import axiom_rules, schema_rules
 from planner.model import Action, Atom, Problem, TypeHierarchy, is_variable
 from planner.normalise import NormalProblem, normalise
-from planner.normalise.schemas import GOAL
 
 
 def check_reach(problem: Problem, budget: Budget) -> Iterator[Finding]:
@@ -64,14 +63,8 @@ def _goal(problem: Problem, normal: NormalProblem, database: Database) -> Iterat
         return
     for atom in normal.goal.atoms:
         if not _occurs(atom, database):
-            message = f"nothing can bring about {_wanted(atom, normal)}"
+            message = f"nothing can bring about {normal.written.get(atom, atom)}"
             yield Finding(Level.ERROR, "unreachable-goal", "goal", message)
-
-
-def _wanted(goal: Atom, normal: NormalProblem) -> str:
-    """Return the goal as people know it: an atom, or what the alternatives need that a derived atom stands for."""
-    cases = [axiom.condition for axiom in normal.axioms if axiom.head == goal and goal.predicate.startswith(GOAL)]
-    return " or ".join(" and ".join(map(str, case.atoms)) for case in cases) or str(goal)
 
 
 def _occurs(pattern: Atom, database: Database) -> bool:

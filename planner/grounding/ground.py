@@ -17,7 +17,7 @@ from planner.grounding.negation import needed_negations, table_with_negations, w
 from planner.grounding.plain import plain_task
 from planner.grounding.reachability import Database, Reachability
 from planner.grounding.relevance import keep_relevant, relevant_literals
-from planner.grounding.residual import Residuals
+from planner.grounding.residual import ANY, Residuals
 from planner.grounding.rules import AxiomRule, SchemaRules, axiom_rules, schema_rules
 from planner.grounding.simplify import RawTask, simplify
 from planner.grounding.tables import ActionTable
@@ -88,7 +88,7 @@ def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) ->
     residuals = Residuals(table, database, budget)
     goal = instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
-        return Explored(RawTask(set(), [], [], []), table.atoms, goal)
+        return Explored(RawTask(set(), [], [], []), table.atoms, normal.written.get(goal, goal))
     actions, tables = instantiate_actions(reached.schemas, normal.problem, table, residuals, budget)
     task = RawTask(
         initial=table.holding(database.initial),
@@ -98,7 +98,12 @@ def instantiated(reached: Reached, predicates: Iterable[str], budget: Budget) ->
         tables=tables,
     )
     task.rules.extend(residuals.rules)
-    return _simplified(task, table.atoms, budget)
+    found = _simplified(task, table.atoms, budget)
+    part = found.unreachable_goal
+    if part is None:
+        return found
+    whole = normal.problem.goal.hard if isinstance(part, Atom) and part.predicate.startswith(ANY) else part
+    return replace(found, unreachable_goal=normal.written.get(part, whole))
 
 
 def _simplified(task: RawTask, atoms: list[Atom], budget: Budget) -> Explored:

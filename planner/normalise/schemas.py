@@ -62,7 +62,10 @@ class NormalAxiom:
 
 @dataclass(frozen=True, slots=True)
 class NormalProblem:
-    """A problem in normal form; `problem` is the plain ADL problem that it was made from."""
+    """A problem in normal form; `problem` is the plain ADL problem that it was made from.
+
+    `written` has, for what stands in `goal` instead of a part of the declared goal, that part.
+    """
 
     problem: Problem
     schemas: tuple[Schema, ...]
@@ -70,13 +73,14 @@ class NormalProblem:
     goal: Conjunction
     fluent: frozenset[str]
     derived: frozenset[str]
+    written: Mapping[Formula, Formula]
 
 
 def normalise(problem: Problem) -> NormalProblem:
     """Return `problem` in normal form; `planner.UnsupportedError` is left to `planner.solve`."""
     plain = to_adl(problem)
     actions = plain.domain.actions.values()
-    goal, goal_axioms = _goal(plain.goal.hard)
+    goal, goal_axioms, written = _goal(plain.goal.hard)
     return NormalProblem(
         problem=plain,
         schemas=tuple([schema for action in actions for schema in _schemas(action)]),
@@ -84,6 +88,7 @@ def normalise(problem: Problem) -> NormalProblem:
         goal=goal,
         fluent=frozenset(_written(actions)),
         derived=plain.domain.derived | {axiom.head.predicate for axiom in goal_axioms},
+        written=written,
     )
 
 
@@ -132,20 +137,23 @@ def _axioms(problem: Problem) -> Iterator[NormalAxiom]:
             yield NormalAxiom(axiom.head, (*axiom.parameters, *condition.variables), condition)
 
 
-def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom]]:
-    """Return the goal as a conjunction, with a derived atom for each part that has alternatives."""
+def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Formula, Formula]]:
+    """Return the goal as a conjunction, with a derived atom for each part that has alternatives, and what it was."""
     atoms: list[Atom] = []
     negated: list[Atom] = []
     residual: list[Formula] = []
     axioms: list[NormalAxiom] = []
+    written: dict[Formula, Formula] = {}
     for part in conjuncts(goal):
         cases = disjuncts(part, RULE_LIMIT)
         if len(cases) == 1 and not cases[0].variables:
             atoms += cases[0].atoms
             negated += cases[0].negated
             residual += [*cases[0].residual, *cases[0].equal, *[Not(equality) for equality in cases[0].unequal]]
+            written |= dict.fromkeys(cases[0].residual, part)
         else:
             head = Atom(f"{GOAL}{len(axioms)}")
             axioms += [NormalAxiom(head, case.variables, case) for case in cases]
             atoms.append(head)
-    return Conjunction((), tuple(atoms), tuple(negated), (), (), tuple(residual)), axioms
+            written[head] = part
+    return Conjunction((), tuple(atoms), tuple(negated), (), (), tuple(residual)), axioms, written
