@@ -20,8 +20,11 @@ def plan_from_text(text: str, problem: HtnProblem, source: str = "<string>") -> 
     """Return the plan for `problem` that `text` writes; it has a decomposition where the text has one.
 
     A plan in JSON has the costs that are written there; otherwise they are those of the actions. Raises `PlanError` for
-    what is no plan, with the place of what is wrong.
+    what is no plan, with the place of what is wrong; an empty text, as writing that failed leaves, is none.
     """
+    if not text.strip():
+        hint = "a plan without steps is the lines '==>', 'root' (with the numbers of its tasks) and '<=='"
+        raise PlanError("found nothing, expected a plan", Location(source, 1, 1), hint)
     if is_json(text):
         return plan_from_data(read_json(text, source), problem, source)
     if has_decomposition(text):

@@ -128,6 +128,21 @@ def test_what_does_not_matter(name):
     assert validate(ROUND, plan).valid
 
 
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_text_is_no_plan(text):
+    with pytest.raises(PlanError) as caught:
+        plan_from_text(text, ROUND, "plan")
+    assert str(caught.value) == (
+        "plan:1:1: found nothing, expected a plan; "
+        "a plan without steps is the lines '==>', 'root' (with the numbers of its tasks) and '<=='"
+    )
+
+
+@pytest.mark.parametrize("text", ["==>\nroot\n<==\n", "; cost = 0\n", '{"steps": []}'])
+def test_a_plan_may_have_no_steps(text):
+    assert plan_from_text(text, ROUND).steps == ()
+
+
 MISTAKES = {
     "empty": ("", "plan:1:1: found no line ==>"),
     "no start": (TEXT.removeprefix("==>\n"), "plan:1:1: found no line ==>"),
