@@ -9,7 +9,7 @@ from htn.answer import HtnAnswer
 from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
-from htn.strategy import HEURISTICS, SEARCHES, automatic, chosen
+from htn.strategy import HEURISTICS, SEARCHES, STOPPING, automatic, chosen
 from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
@@ -78,6 +78,8 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    if mode == "optimal" and search in STOPPING:
+        answer.caveat = f"{search} search stops at the first plan, which it does not prove optimal as astar does"
     if search == "depth-first":
         return _depth_first(problem, answer, heuristic)
     if search or heuristic:

@@ -40,6 +40,8 @@ ALMOST_ALL: Final = 1000
 PROGRESSION: Final = ("progression", "composition")
 PARTIAL: Final = ("partial", "composition")
 SEARCHES: Final = ("depth-first", "greedy", "weighted", "astar", "uniform")
+STOPPING: Final = ("depth-first", "greedy")
+"""Those that stop at the first plan."""
 HEURISTICS: Final = ("composition", "blind")
 
 

@@ -43,6 +43,18 @@ def test_a_part_of_the_goal_that_is_out_of_reach_is_as_it_was_written(goal: str)
     assert result.reason == f"nothing makes this part of the goal true: {GOALS[goal]}"
 
 
+@pytest.mark.parametrize("search", ["depth-first", "greedy"])
+def test_a_search_that_stops_at_the_first_plan_says_so_where_a_proof_is_asked_for(search: str) -> None:
+    result = solve(problem(), mode="optimal", search=search)
+    assert result.status is Status.SOLVED
+    assert result.reason == f"{search} search stops at the first plan, which it does not prove optimal as astar does"
+    assert not solve(problem(), mode="first", search=search).reason
+
+
+def test_others_prove_it() -> None:
+    assert solve(problem(), mode="optimal", search="astar").status is Status.OPTIMAL
+
+
 def messages(given: HtnProblem) -> list[str]:
     return [str(finding) for finding in check_htn_problem(given, Budget()) if finding.level is Level.ERROR]
 
