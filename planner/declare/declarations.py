@@ -217,6 +217,7 @@ class Declarations:
             axioms=tuple(self._axioms),
             description=self.description,
             handlers=dict(self.handlers),
+            resolution=self.resolution,
         )
 
     def variables(self, value: Mapping[str, TypeLike] | Iterable[TypeLike], place: Place) -> tuple[Variable, ...]:

@@ -53,6 +53,7 @@ class Domain:
         place = caller()
         domain = cls(model.name, description=model.description, constants=())
         declare_model(domain._declarations, model, place)
+        domain._declarations.resolution = model.resolution  # for what comes now: the model's numbers are as they are
         return domain
 
     @property

@@ -32,6 +32,6 @@ def problem_of(document: ProblemDocument, domain: DomainModel, place: Place) -> 
         unknown=document.unknown,
         ran=document.ran,
         metric=document.metric,
-        resolution=resolution_of(document.resolution, place.within("resolution")),
+        resolution=resolution_of(document.resolution, place.within("resolution")) or domain.resolution,
         entities={},
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from planner.annotations import Final
+from planner.annotations import TYPE_CHECKING, Final
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
 from planner.model.formulas import Formula
-from planner.model.memo import Memo
+from planner.model.memo import Memo, kept_with_domain
 from planner.records import dataclass, field
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 ROOT_TYPE: Final = "object"
 
@@ -55,7 +58,8 @@ class DomainModel:
     """What can be: names map to what they declare, in the order of declaration.
 
     `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
-    by action name: kept for the executor, and no part of comparison. `memo` is what `planner.model.memo` keeps.
+    by action name: kept for the executor. `resolution` is what the numbers of problems without one are rounded to.
+    Neither is part of comparison. `memo` is what `planner.model.memo` keeps.
     """
 
     name: str
@@ -67,12 +71,19 @@ class DomainModel:
     axioms: tuple[Axiom, ...] = ()
     description: str = ""
     handlers: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    resolution: Decimal | None = field(default=None, compare=False, repr=False)
     memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @property
     def derived(self) -> frozenset[str]:
         """The names of the derived predicates."""
         return frozenset(axiom.predicate for axiom in self.axioms)
+
+
+@kept_with_domain
+def creates_objects(domain: DomainModel) -> bool:
+    """Return whether some action of `domain` creates objects."""
+    return any(action.creates for action in domain.actions.values())
 
 
 class TypeHierarchy:

@@ -182,6 +182,18 @@ def test_numbers_are_exact() -> None:
     assert costs == [(Decimal("0.1"),), (100,), (Decimal("2.34"),), (15,)]
 
 
+def test_problems_have_the_resolution_of_their_domain_unless_they_have_one() -> None:
+    domain = "domain: d\nresolution: 0.5\ntypes: [town]\nfunctions: {far: [town]}\n"
+    problem = "problem: p\nobjects: {x: town}\nvalues: {far(x): 2.3}\n"
+    (model,) = read_documents(domain).domains
+    inside, beside = read_documents(domain + "---\n" + problem), read_documents(problem, domain=model)
+    own = read_documents(problem + "resolution: 0.1\n", domain=model)
+    found = [one.problems[0].values[Atom("far", ("x",))] for one in (inside, beside, own)]
+    assert found == [Decimal("2.5"), Decimal("2.5"), Decimal("2.3")]
+    python = Domain.of(model)
+    assert python.problem("p", objects={"x": "town"}, values={"far(x)": 2.3}).values == inside.problems[0].values
+
+
 def test_data_parameters() -> None:
     text = """\
 domain: mail

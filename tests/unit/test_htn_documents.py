@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,14 @@ def read(text: str = BOTH) -> HtnProblem:
     (problem,) = read_documents(text).problems
     assert isinstance(problem, HtnProblem)
     return problem
+
+
+def test_values_of_problems_have_the_resolution_of_the_domain():
+    domain = DOMAIN.replace("predicates:", "resolution: 0.5\nfunctions: {far: [room]}\npredicates:")
+    problem = PROBLEM + "values: {far(lab): 2.3}\n"
+    (found,) = read_documents(f"{domain}---\n{problem}").problems
+    assert isinstance(found, HtnProblem)
+    assert found.classical.values == {Atom("far", ("lab",)): Decimal("2.5")}
 
 
 def test_domains_and_problems_are_read() -> None:
