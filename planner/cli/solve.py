@@ -176,7 +176,8 @@ def verdict(result: Result) -> str:
         case Status.SOLVED:
             gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
             bound = "no lower bound" if result.lower_bound is None else f"lower bound {result.lower_bound}{gap}"
-            return f"solved: {plan_size(result)}; {bound}; ended: {result.stopped_by.value}"
+            why = f" ({result.reason})" if result.reason else ""
+            return f"solved: {plan_size(result)}; {bound}; ended: {result.stopped_by.value}{why}"
         case Status.UNSOLVABLE:
             return f"proved unsolvable{': ' if result.reason else ''}{result.reason}"
         case Status.UNKNOWN:

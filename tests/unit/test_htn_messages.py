@@ -11,6 +11,7 @@ from htn.model import HtnProblem
 from htn.solve import solve
 from planner.budget import Budget
 from planner.check import Level
+from planner.cli.solve import verdict
 from planner.plan import Status
 
 DOMAIN = """
@@ -48,6 +49,7 @@ def test_a_search_that_stops_at_the_first_plan_says_so_where_a_proof_is_asked_fo
     result = solve(problem(), mode="optimal", search=search)
     assert result.status is Status.SOLVED
     assert result.reason == f"{search} search stops at the first plan, which it does not prove optimal as astar does"
+    assert result.reason in verdict(result)
     assert not solve(problem(), mode="first", search=search).reason
 
 
