@@ -1,0 +1,99 @@
+"""Questions to people: what is allowed, what happened, what to do when nothing else is left.
+
+A question is asked of a callback first. Where there is none, or it has no answer, the question stays open, what rests
+on it waits, and the answer may come in another process: `Executor.resume(run, answers={question: answer})`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from executor.events import Answered, Asked, Event, StepWaiting
+from executor.state import RunState, StepRecord
+from planner.model import Action
+
+Callback = Callable[..., Any] | None
+
+YES: Final = "yes"
+NO: Final = "no"
+HAPPENED: Final = "it happened"
+NOTHING: Final = "it did not happen"
+RETRY: Final = "try again"
+GIVE_UP: Final = "give up"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a permission or an approval is asked for: a step that is about to be done, by whom, and why it is asked."""
+
+    run: str
+    step: str
+    action: str
+    arguments: dict[str, str]
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Asking:
+    """Asks on behalf of one run.
+
+    `ask(question)` answers an `Asked`, or returns None; `permit(request)` and `approve(request)` return whether a step
+    may be done, or why not as text; `approve` may return None where nobody has decided yet.
+    """
+
+    state: RunState
+    emit: Callable[[Event], None]
+    ask: Callback = None
+    permit: Callback = None
+    approve: Callback = None
+
+    async def answer(self, question: Asked) -> Any:
+        """Return the answer to `question`, None while there is none."""
+        state = self.state
+        if question.question in state.answers:
+            return state.answers[question.question]
+        if question.question not in state.questions:
+            self.emit(question)
+        answer = None if self.ask is None else await _called(self.ask, question)
+        if answer is not None:
+            self.emit(Answered(question.question, answer))
+        return answer
+
+    async def approval(self, record: StepRecord, action: Action) -> str | None:
+        """Return why the step is not allowed; nothing where it is, None where nobody has decided: then it waits."""
+        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), "")
+        if self.permit is not None:
+            refused = _refusal(await _called(self.permit, request), "permission")
+            if refused:
+                return refused
+        if "needs_approval" not in action.tags:
+            return ""
+        given = None
+        if self.approve is not None:
+            given = await _called(self.approve, request)
+        if given is None:
+            text = f"May {record.step} be done?"
+            known = tuple([str(each) for each in (action.description,) if each])
+            question = Asked(f"approve:{record.id}", record.id, text, (YES, NO), known)
+            given = await self.answer(question)
+        if given is None:
+            self.emit(StepWaiting(record.id, {"question": f"approve:{record.id}"}, 0.0))
+            return None
+        return _refusal(given, "approval")
+
+
+def _refusal(answer: Any, what: str) -> str:
+    """Return why `answer` is no consent; nothing where it is."""
+    if answer is True or answer == YES:
+        return ""
+    if isinstance(answer, str) and answer != NO:
+        return f"{what} was refused: {answer}"
+    return f"{what} was refused"
+
+
+async def _called(function: Callable[..., Any], argument: Any) -> Any:
+    answer = function(argument)
+    return await answer if inspect.isawaitable(answer) else answer

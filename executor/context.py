@@ -1,0 +1,137 @@
+"""What a handler can ask for besides its parameters: the context of its step, with the working memory of the run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from planner.errors import InputError
+
+CAPACITY: Final = 1000
+"""Entries of a working memory, where nothing else is said."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    value: Any
+    history: list[Any] = field(default_factory=list)
+    relevance: float = 0.0
+
+
+class Memory:
+    """Working memory: values by name, each with those that it had before.
+
+    When there are more than `capacity` entries, the least relevant goes: that with the lowest stated relevance, among
+    those the one that was used longest ago.
+    """
+
+    def __init__(self, capacity: int = CAPACITY, on_set: Callable[[str, Any], None] | None = None) -> None:
+        if capacity < 1:
+            raise InputError(f"a working memory has room for one entry at least, not {capacity}")
+        self.capacity = capacity
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._on_set = on_set
+
+    def listen(self, on_set: Callable[[str, Any], None]) -> None:
+        """Have `on_set(key, value)` called instead of keeping what `set` is given: it must call `restore`."""
+        self._on_set = on_set
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of `key`, or `default`."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return default
+        self._entries.move_to_end(key)
+        return entry.value
+
+    def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
+        """Keep `value` under `key`; None takes the key out."""
+        if self._on_set is None:
+            self.restore(key, value)
+        else:
+            self._on_set(key, value)
+        if key in self._entries:
+            self._entries[key].relevance = relevance
+        self._make_room()
+
+    def restore(self, key: str, value: Any) -> None:
+        """Keep `value` under `key`, and tell nobody."""
+        if value is None:
+            self._entries.pop(key, None)
+            return
+        entry = self._entries.get(key)
+        if entry is None:
+            self._entries[key] = _Entry(value)
+        else:
+            entry.history.append(entry.value)
+            entry.value = value
+        self._entries.move_to_end(key)
+        self._make_room(key)
+
+    def history(self, key: str) -> tuple[Any, ...]:
+        """Return the values that `key` has had, the oldest first and the present one last."""
+        entry = self._entries.get(key)
+        return () if entry is None else (*entry.history, entry.value)
+
+    def merge(self, values: Mapping[str, Any]) -> None:
+        """Keep all of `values`."""
+        for key, value in values.items():
+            self.set(key, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the values by key, the one used longest ago first."""
+        return {key: entry.value for key, entry in self._entries.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], capacity: int = CAPACITY) -> Memory:
+        """Return a memory that holds `values`."""
+        memory = cls(capacity)
+        memory.merge(values)
+        return memory
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def _make_room(self, newest: str = "") -> None:
+        while len(self._entries) > self.capacity:
+            others = (key for key in self._entries if key != newest)
+            del self._entries[min(others, key=lambda key: self._entries[key].relevance)]
+
+
+@dataclass(slots=True, eq=False)
+class Context:
+    """What a handler knows about the step that it carries out.
+
+    `key` is the same in every attempt of the step, also after a restart: give it to services that do things once for
+    each key. `results` gives what earlier steps returned, by the id of the step or the name of its action. `aborted` is
+    set when the run is called off or the time of the step is up: a plain function in a thread should look at it.
+    """
+
+    plan: str
+    run: str
+    step: str
+    action: str
+    attempt: int
+    key: str
+    memory: Memory
+    results: Mapping[str, Any]
+    aborted: asyncio.Event | Any
+    _on_progress: Callable[[str, float | None], None]
+    _on_replanning: Callable[[str], None]
+
+    def progress(self, text: str, fraction: float | None = None) -> None:
+        """Tell whoever follows the run how far the step is; `fraction` is between 0 and 1."""
+        self._on_progress(text, fraction)
+
+    def request_replanning(self, reason: str = "") -> None:
+        """Ask for another plan for what is left, once this step is over."""
+        self._on_replanning(reason)

@@ -1,0 +1,267 @@
+"""`Executor`: plans are carried out in a world, runs are kept in a journal, and taken up again from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+from uuid import uuid4
+
+from executor.asking import Asking, Callback
+from executor.data import dumped
+from executor.errors import RunError
+from executor.events import Answered, Event, MemorySet, RunEnded, RunStarted, from_data, to_data
+from executor.journal import Journal
+from executor.observe import Lookout
+from executor.perform import Performer
+from executor.plans import ActionPlan, ExecutionModel
+from executor.recovery import Ladder, Recovery
+from executor.run import Loop
+from executor.state import RunState, StepRecord
+from executor.status import RunStatus
+from executor.stepping import Stepper
+from executor.world import World
+from planner.kinds import AnyProblem, is_other_problem
+from planner.model import Problem
+from planner.plan import Plan, Result
+
+KEPT: Final = frozenset({"StepProgress"})
+"""Events that the journal does not keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `steps` are all that ever were in its plan, `open` the questions that nobody has answered."""
+
+    run: str
+    status: RunStatus
+    reason: str
+    steps: tuple[StepRecord, ...]
+    metrics: Mapping[str, Any]
+    state: RunState
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the goal was observed."""
+        return self.status is RunStatus.SUCCEEDED
+
+
+class Run:
+    """A run that is being driven: awaited, it gives its `Outcome`."""
+
+    def __init__(self, executor: Executor, state: RunState, entities: Mapping[str, object], run: str) -> None:
+        self.id = run
+        self.state = state
+        self._executor = executor
+        self._listeners: list[Callable[[Event], None]] = list(executor.listeners)
+        self.first: RunStarted | None = None
+        """The event to begin with, for a run that is new."""
+        self.values: Mapping[str, Any] = {}
+        """What its working memory begins with."""
+        self._aborted = asyncio.Event()
+        self._task: asyncio.Task[Outcome] | None = None
+        asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
+        lookout = Lookout(executor.world, entities)
+        rng = random.Random(f"{executor.seed} {run}")  # noqa: S311 - jitter needs no secrets
+        stepper = Stepper(executor.world, state, self.emit, lookout, executor.performer, asking, self._aborted, [], rng)
+        state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
+        ladder = Ladder(state, self.emit, asking, executor.recovery, frozenset(executor.world.without_handler()))
+        self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+
+    def emit(self, event: Event) -> None:
+        """Note that something happened: in the journal, in the state, and to those who listen."""
+        kind = type(event).__name__
+        journal = self._executor.journal
+        if journal is not None and kind not in KEPT:
+            status = event.status.name if isinstance(event, RunEnded) else None
+            journal.append(self.id, kind, dumped(to_data(event)), status=status)
+        self.state.apply(event)
+        for listener in self._listeners:
+            listener(event)
+
+    async def drive(self) -> Outcome:
+        """Drive the run until it ends, or waits."""
+        try:
+            ended = await self._loop.drive()
+        except asyncio.CancelledError:
+            self._aborted.set()
+            raise
+        self.emit(ended)
+        return self.outcome
+
+    @property
+    def outcome(self) -> Outcome:
+        """What has become of the run so far."""
+        state = self.state
+        return Outcome(self.id, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
+
+    def cancel(self) -> None:
+        """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""
+        self._aborted.set()
+        self._loop.wake()
+
+    def complete(self, step: str, result: Any = None) -> None:
+        """Give a waiting step its result."""
+        self._loop.complete(step, result)
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Have every event told to `listener`."""
+        self._listeners.append(listener)
+
+    def start(self) -> None:
+        """Begin to drive the run as a task."""
+        self._task = asyncio.create_task(self._executor.driven(self))
+
+    def __await__(self) -> Any:
+        assert self._task is not None, "a run is made by Executor.start"  # noqa: S101 - a mistake of ours
+        return self._task.__await__()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what happens from now on, until the run ends."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.listen(queue.put_nowait)
+        assert self._task is not None, "a run is made by Executor.start"  # noqa: S101 - as above
+        self._task.add_done_callback(lambda _: queue.put_nowait(None))
+        while (event := await queue.get()) is not None:
+            yield event
+
+
+@dataclass(slots=True, eq=False)
+class Executor:
+    """Carries out plans in `world`.
+
+    `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
+    of plans, `concurrency` limits how many steps are at work at once. `permit`, `approve` and `ask` are callbacks (see
+    `executor.asking`). `stay`: a run that waits for an answer from outside goes on waiting in this process; otherwise
+    it ends as WAITING, and `resume` takes it up again.
+    """
+
+    world: World
+    journal: Any = None
+    model: ExecutionModel | None = None
+    concurrency: int | None = None
+    recovery: Recovery = field(default_factory=Recovery)
+    permit: Callback = None
+    approve: Callback = None
+    ask: Callback = None
+    stay: bool = False
+    durability: Literal["process", "power"] = "process"
+    listeners: tuple[Callable[[Event], None], ...] = ()
+    seed: int = 0
+    performer: Performer = field(init=False, default_factory=Performer)
+    _runs: dict[str, Run] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.journal, str | Path):
+            self.journal = Journal(self.journal, self.durability)
+
+    async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
+        """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""
+        outcome: Outcome = await self.start(what, **options)
+        return outcome
+
+    def start(
+        self,
+        what: AnyProblem | Plan | Result | ActionPlan,
+        *,
+        run: str | None = None,
+        memory: Mapping[str, Any] | None = None,
+        **planning: Any,
+    ) -> Run:
+        """Begin to carry out a plan, or a problem's best plan (found with the options `planning` of `solve`).
+
+        Raises `NoPlan` where there is none, and `PlanError` for a plan that does not fit the domain.
+        """
+        plan, problem = self._planned(what, planning)
+        if self.model is not None:
+            plan = plan.model_copy(update={"model": self.model})
+        name = run or uuid4().hex[:12]
+        state = RunState(self.world.model, plan, problem)
+        begun = Run(self, state, problem.entities, name)
+        if self.journal is not None:
+            self.journal.create(name)
+        begun.first = RunStarted(name, plan.model_dump(mode="json"), plan.model)
+        begun.values = memory or {}
+        begun.start()
+        return begun
+
+    def _planned(self, what: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem]:
+        from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
+
+        if isinstance(what, Problem) or is_other_problem(what):
+            what = solve(what, **planning)
+        if isinstance(what, Result):
+            what = what.expect_plan()
+        if isinstance(what, ActionPlan):
+            return what, what.problem(self.world.model)
+        problem = what.problem.classical if is_other_problem(what.problem) else what.problem
+        return ActionPlan.of(what), problem
+
+    async def driven(self, run: Run) -> Outcome:
+        """Drive `run`, which nobody else may drive meanwhile."""
+        with self._driving(run.id):
+            self._runs[run.id] = run
+            try:
+                if run.first is not None:
+                    run.emit(run.first)
+                    run.state.memory.merge(run.values)
+                return await run.drive()
+            finally:
+                self._runs.pop(run.id, None)
+
+    def _driving(self, run: str) -> AbstractContextManager[Any]:
+        return nullcontext() if self.journal is None else self.journal.drive(run)
+
+    async def resume(
+        self,
+        run: str,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        entities: Mapping[str, object] | None = None,
+        results: Mapping[str, Any] | None = None,
+    ) -> Outcome:
+        """Take up a run from the journal: what was done is not done again.
+
+        `answers` are for open questions, `results` for waiting steps. Raises `RunError` for a run that is not in the
+        journal, and `JournalError` where another process drives it.
+        """
+        if self.journal is None:
+            raise RunError("runs are taken up from a journal", hint="give the executor one: Executor(world, 'runs.db')")
+        with self._driving(run):
+            state = self.state_of(run, entities)
+            taken = Run(self, state, state.problem.entities, run)
+            if state.status.is_over:
+                return taken.outcome
+            self._runs[run] = taken
+            try:
+                for question, answer in (answers or {}).items():
+                    taken.emit(Answered(question, answer))
+                for step, result in (results or {}).items():
+                    taken.complete(step, result)
+                return await taken.drive()
+            finally:
+                self._runs.pop(run, None)
+
+    def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
+        """Return the state of a run, as the journal has it."""
+        events = (from_data(each.kind, json.loads(each.data)) for each in self.journal.read(run))
+        first = next(events, None)
+        if not isinstance(first, RunStarted):
+            raise RunError(f"the journal has no beginning of run {run!r}")
+        plan = ActionPlan.model_validate(first.plan)
+        state = RunState(self.world.model, plan, plan.problem(self.world.model, entities))
+        state.apply(first)
+        for event in events:
+            state.apply(event)
+        return state
+
+    def complete(self, run: str, step: str, result: Any = None) -> None:
+        """Give a waiting step its result; the run must be driven by this executor, else see `resume`."""
+        if run not in self._runs:
+            raise RunError(f"the run {run!r} is not at work here", hint="resume(run, results={step: result})")
+        self._runs[run].complete(step, result)

@@ -1,0 +1,137 @@
+"""Looking at the world: which observers are asked about which facts, and what their answers come to together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from executor.beliefs import Beliefs
+from executor.events import Disagreement, Note, Provenance
+from executor.observers import NOTHING, Observer, Sighting
+from executor.threads import called
+from executor.world import World
+from planner.model import Atom
+
+SHORTEST: Final = 0.01
+"""Seconds until an observer is asked again whether an effect has come about; each time twice as long."""
+LONGEST: Final = 1.0
+"""No more than this."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What a round of looking told.
+
+    `seen` says of each fact that was asked about whether it holds, if that is known; `notes` are all facts that became
+    known, also those that nobody asked about. `conclusive` are the facts about which an observer spoke that is
+    conclusive. `versions` are those of the items that were asked about.
+    """
+
+    seen: dict[Atom, bool] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    conclusive: set[Atom] = field(default_factory=set)
+    versions: dict[Atom, Any] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+
+class Lookout:
+    """Asks the observers of `world`; `entities` are the Python values of objects."""
+
+    def __init__(self, world: World, entities: Mapping[str, object]) -> None:
+        self._world = world
+        self._entities = entities
+
+    def can_see(self, fact: Atom) -> bool:
+        """Return whether some observer looks at facts like `fact`."""
+        return bool(self._world.observers) and bool(self._world.observers_of(fact))
+
+    async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
+        """Return what observers say about `facts`; each look is made once, all at the same time."""
+        asked = {fact: self._world.observers_of(fact) for fact in facts}
+        looks = dict.fromkeys([each for found in asked.values() for each in found])
+        answers = dict(zip(looks, await _all([self._sighting(*look) for look in looks]), strict=True))
+        looked = Looked()
+        wanted = dict.fromkeys(asked)
+        for (observer, look), answer in answers.items():
+            if isinstance(answer, str):
+                about = tuple([fact for fact, found in asked.items() if (observer, look) in found])
+                looked.disagreements.append(Disagreement(about, answer))
+                continue
+            wanted |= dict.fromkeys(answer.facts)
+            if answer.others_false is not None:
+                wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
+        sightings = [(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)]
+        for fact in wanted:
+            _settle(fact, sightings, looked)
+        return looked
+
+    async def confirm(
+        self, expected: Mapping[Atom, bool], items: Mapping[Atom, Any], beliefs: Beliefs, since: float
+    ) -> Looked:
+        """Look until all that is `expected` is seen, and all `items` have another version, or it is time to give up.
+
+        That is when every observer's `settle_within`, counted from `since` (in the time of the loop), is over.
+        """
+        facts = [*expected, *items]
+        settle = self.settle_within(facts)
+        pause = SHORTEST
+        while True:
+            now = asyncio.get_running_loop().time()
+            looked = await self.look(facts, beliefs)
+            wrong = any(looked.seen.get(fact, holds) is not holds for fact, holds in expected.items())
+            same = any(fact in looked.versions and looked.versions[fact] == old for fact, old in items.items())
+            if now >= since + settle or not (wrong or same):
+                return looked
+            await asyncio.sleep(min(pause, since + settle - now))
+            pause = min(2 * pause, LONGEST)
+
+    def settle_within(self, facts: Iterable[Atom]) -> float:
+        """Return after how many seconds all observers of `facts` must have seen what happened."""
+        found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
+        return max(found, default=0.0)
+
+    async def _sighting(self, observer: Observer, look: Atom) -> Sighting | str:
+        """Return what `observer` sees, or why it does not."""
+        arguments = observer.arguments(look, self._entities)
+        try:
+            async with asyncio.timeout(observer.timeout):
+                answer = await called(observer.function, arguments)
+            return observer.read(look, answer)
+        except TimeoutError:
+            return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
+        except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
+            return f"the observer {observer.name} of {look} failed: {type(error).__name__}: {error}"
+
+
+async def _all(awaitables: list[Awaitable[Any]]) -> list[Any]:
+    if len(awaitables) == 1:
+        return [await awaitables[0]]
+    return list(await asyncio.gather(*awaitables))
+
+
+def _settle(fact: Atom, sightings: Iterable[tuple[Observer, Sighting]], looked: Looked) -> None:
+    """Note what `sightings` together say about `fact`."""
+    said: dict[bool, list[str]] = {}
+    version = None
+    for observer, sighting in sightings:
+        holds = NOTHING.about(fact) if fact.predicate != observer.pattern.predicate else sighting.about(fact)
+        holds = sighting.facts.get(fact, holds)
+        if holds is None:
+            continue
+        said.setdefault(holds, []).append(observer.name)
+        if observer.conclusive:
+            looked.conclusive.add(fact)
+        version = sighting.version if sighting.version is not None else version
+    if len(said) > 1:
+        reason = f"{' and '.join(said[True])} saw {fact}, {' and '.join(said[False])} did not"
+        looked.disagreements.append(Disagreement((fact,), reason))
+        looked.notes.append(Note(fact, None, Provenance.UNKNOWN, reason))
+        looked.conclusive.discard(fact)
+        return
+    for holds, names in said.items():
+        looked.seen[fact] = holds
+        looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version))
+        if version is not None:
+            looked.versions[fact] = version

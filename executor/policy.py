@@ -1,0 +1,53 @@
+"""How a step is tried: for how long, how often, and what comes after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from planner.errors import InputError
+
+OnError = Literal["abort", "continue", "patch"]
+ON_ERROR: Final = ("abort", "continue", "patch")
+TWICE: Final = 2
+"""Retries of what may be done again, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What holds for an action, or for one step.
+
+    `timeout`, `backoff` (the first pause), `longest` (no pause is longer) and `cache_for` are seconds. `retries` is how
+    often a failed attempt is made again; None means twice for what is idempotent or only reads, else never. `retry_on`
+    are exception types, or a function of the failure (an exception, or the `ActionResult`); None means all. `lock`
+    keeps two steps with the same arguments from running at once, in all runs of one executor; a tuple of parameters
+    names those that count. `rate` is (how many, in how many seconds). `cache_for` serves answers of read-only actions
+    again.
+    """
+
+    timeout: float | None = None
+    retries: int | None = None
+    backoff: float = 0.5
+    longest: float = 30.0
+    jitter: float = 0.5
+    retry_on: tuple[type[BaseException], ...] | Callable[[Any], bool] | None = None
+    on_error: OnError = "patch"
+    lock: bool | tuple[str, ...] = False
+    rate: tuple[int, float] | None = None
+    cache_for: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ON_ERROR:
+            raise InputError(f"on_error is one of {', '.join(ON_ERROR)}, not {self.on_error!r}")
+        for name in ("timeout", "backoff", "longest", "jitter", "cache_for"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and value >= 0):
+                raise InputError(f"{name} is a number of seconds, not {value!r}")
+        if self.retries is not None and not (isinstance(self.retries, int) and self.retries >= 0):
+            raise InputError(f"retries are a number of further attempts, not {self.retries!r}")
+        if self.rate is not None and not (self.rate[0] >= 1 and self.rate[1] > 0):
+            raise InputError(f"rate is (how many, in how many seconds), not {self.rate!r}")
+
+
+DEFAULT: Final = Policy()

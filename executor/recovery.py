@@ -1,0 +1,211 @@
+"""The recovery ladder above retries: patch, plan anew, ask, compensate; each rung is noted with what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+from executor.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking
+from executor.events import Asked, Event, GoalDropped, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded
+from executor.plans import PlanStep, steps_of
+from executor.state import RunState, StepRecord
+from executor.status import StepStatus
+from planner.model import Goal, Or, Problem
+from planner.plan import Step, exact_sum
+from planner.records import replace
+from planner.validate import Simulation
+
+MOST_TRIES: Final = 3
+"""An action that failed so often with the same arguments is not tried again in a run."""
+SECONDS: Final = 10.0
+"""The time for one patch, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What is done about failures that retries do not mend.
+
+    `rungs` are those that may be taken, in this order. `weight` is what dropping a step of the plan costs, against the
+    costs of actions. `time_limit` is in seconds for each search.
+    """
+
+    rungs: tuple[Rung, ...] = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
+    weight: float = 0
+    time_limit: float = SECONDS
+    most_patches: int = 100
+
+
+@dataclass(slots=True, eq=False)
+class Ladder:
+    """Recovers one run."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    asking: Asking
+    recovery: Recovery
+    without_handler: frozenset[str]
+    reasons: list[str] = field(default_factory=list)
+    """Why the rungs taken last did not help."""
+
+    async def climb(self, failed: Sequence[StepRecord]) -> bool:
+        """Take rung after rung, until the run can go on; return whether it can."""
+        self.reasons.clear()
+        if self.still_works(self.left()):
+            self._change(self.left(), 0, 0, "the rest of the plan still works")
+            return True
+        steps = {
+            Rung.PATCH: self._patch,
+            Rung.REPLAN: self._replan,
+            Rung.ASK: self._ask,
+        }
+        about = failed[-1].id if failed else ""
+        for rung in self.recovery.rungs:
+            if rung in steps and len(self.state.rungs) < self.recovery.most_patches and await steps[rung](about):
+                return True
+        return False
+
+    def left(self) -> list[StepRecord]:
+        """Return the steps that have not begun, without those that rest on nothing any more."""
+        return self.state.pending()
+
+    def fixed(self) -> list[StepRecord]:
+        """Return the steps that no patch can change: those at work, waiting, or in doubt."""
+        return self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+
+    def still_works(self, left: Iterable[StepRecord]) -> bool:
+        """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
+        simulation = Simulation(self.problem())
+        for record in (*self.fixed(), *left):
+            if simulation.objection(record.step) is not None or self._is_barred(record.step):
+                return False
+            simulation.apply(record.step)
+        return simulation.holds(self.state.goal)
+
+    def _is_barred(self, step: Step) -> bool:
+        return step in self.barred() or (step.action in self.without_handler)
+
+    def problem(self) -> Problem:
+        """Return what is to be solved now: the goal from what is believed, with the actions that have handlers."""
+        problem = replace(self.state.beliefs.problem, goal=Goal(self.state.goal))
+        if not self.without_handler:
+            return problem
+        actions = {
+            name: replace(action, requires=Or(())) if name in self.without_handler else action
+            for name, action in problem.domain.actions.items()
+        }
+        return replace(problem, domain=replace(problem.domain, actions=actions))
+
+    def barred(self) -> set[Step]:
+        """Return the ground actions that are not to be tried as things stand."""
+        facts = self.state.beliefs.simulation.facts
+        return {
+            Step(*key)
+            for key, tried in self.state.tried.items()
+            if tried.spent or tried.times >= MOST_TRIES or tried.facts == facts
+        }
+
+    def never(self) -> set[Step]:
+        """Return the ground actions that are not to be tried any more."""
+        tried = self.state.tried.items()
+        return {Step(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES}
+
+    async def _patch(self, about: str) -> bool:
+        """Find the cheapest way back into the plan."""
+        return await self._search(Rung.PATCH, about, forbidden=self.barred(), not_first=set())
+
+    async def _replan(self, about: str) -> bool:
+        """Let actions be tried again once something has changed, and give up soft goals, the least useful first."""
+        never = self.never()
+        later = self.barred() - never
+        if later and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
+            return True
+        while self.state.soft:
+            wish = min(self.state.soft, key=lambda each: each.utility)
+            self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+            if await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
+                return True
+        return False
+
+    async def _search(self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step]) -> bool:
+        from planner.repair import patch  # noqa: PLC0415 - most runs need none
+
+        left, started = self.left(), time.perf_counter()
+        ask = partial(
+            patch,
+            self.problem(),
+            [record.step for record in left],
+            weight=self.recovery.weight,
+            fixed=[record.step for record in self.fixed()],
+            forbidden=forbidden,
+            not_first=not_first,
+            time_limit=self.recovery.time_limit,
+        )
+        found = await asyncio.to_thread(ask)
+        took = time.perf_counter() - started
+        if found.steps is None:
+            self.reasons.append(f"{rung.name.lower()}: {found.reason or found.status.value}")
+            self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took))
+            return False
+        cost = float(exact_sum(step.cost for step in found.steps[: found.new]))
+        self.emit(RungTaken(rung, about, found.status.value, cost, took))
+        kept = left[len(left) - found.kept :]
+        self._change(kept, found.new, found.dropped, f"{rung.name.lower()} after {about}", found.steps[: found.new])
+        return True
+
+    def _change(
+        self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, steps: Sequence[Step] = ()
+    ) -> None:
+        fresh = [each.model_dump(mode="json") for each in self._named(steps)]
+        old = [record.plan.model_dump(mode="json") for record in (*self.fixed(), *kept)]
+        at = len(self.fixed())
+        self.emit(PlanChanged((*old[:at], *fresh, *old[at:]), len(kept), new, dropped, reason))
+
+    def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
+        """Return `steps` with ids that no step of the run has had."""
+        return list(steps_of(steps, self.state.problem.domain, self.state.steps))
+
+    async def settle(self, record: StepRecord) -> bool:
+        """Ask whether a step in doubt happened; return whether anybody knows."""
+        text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?"
+        question = Asked(f"doubt:{record.id}", record.id, text, (HAPPENED, NOTHING), self._known(record))
+        answer = await self.asking.answer(question)
+        if answer is None:
+            return False
+        happened = answer in {True, HAPPENED}
+        self.emit(self._settled(record, happened=happened))
+        return True
+
+    def _settled(self, record: StepRecord, *, happened: bool) -> StepEnded:
+        beliefs = self.state.beliefs
+        notes = [
+            Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, "answer")
+            for each in record.awaited
+        ]
+        status = StepStatus.UNVERIFIED if happened else StepStatus.FAILED
+        reason = "somebody says that it happened" if happened else "somebody says that it did not happen"
+        return StepEnded(record.id, status, reason, None, tuple(beliefs.would_change(notes)))
+
+    async def _ask(self, about: str) -> bool:
+        """Ask what to do, with what is known."""
+        for number in count(1):
+            question = f"stuck:{about or 'goal'}:{number}"
+            if question not in self.state.answers:
+                break
+        text = f"The run cannot go on: {'; '.join(self.reasons) or 'the plan does not work'}. What now?"
+        record = self.state.steps.get(about)
+        known = self._known(record) if record else ()
+        answer = await self.asking.answer(Asked(question, about, text, (RETRY, GIVE_UP), known))
+        if answer != RETRY:
+            return False
+        self.emit(RungTaken(Rung.ASK, about, "somebody says that it is worth another try"))
+        return await self._search(Rung.REPLAN, about, forbidden=set(), not_first=set())
+
+    def _known(self, record: StepRecord) -> tuple[str, ...]:
+        """Return what is known about a step, in words."""
+        found: list[Any] = [record.reason, record.result and record.result.get("error")]
+        return tuple(dict.fromkeys(str(each) for each in found if each))

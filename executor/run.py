@@ -1,0 +1,247 @@
+"""One run: steps are begun, what comes is waited for, failures are recovered from, and the goal is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.edges import edges
+from executor.events import Event, RunEnded
+from executor.goal import Verdict, looked_at
+from executor.judge import Expected, expected
+from executor.perform import Attempt
+from executor.recovery import Ladder
+from executor.results import ActionResult, Metrics, result_of
+from executor.schedule import Agenda
+from executor.state import RunState, StepRecord
+from executor.status import RunStatus, StepStatus
+from executor.stepping import Stepper
+
+DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
+TROUBLE = frozenset({StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT})
+NOTHING = Expected({}, frozenset(), frozenset(), {})
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """Drives one run to its end, or until it waits for somebody; `most` steps may be at work at once."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    stepper: Stepper
+    ladder: Ladder
+    most: int | None = None
+    stay: bool = True
+    """Whether to stay while nothing but answers from outside is missing."""
+    agenda: Agenda = field(init=False)
+    _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
+    _seen: set[str] = field(init=False, default_factory=set)
+    _inbox: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _arrived: dict[str, Any] = field(init=False, default_factory=dict)
+    _changed: int = field(init=False, default=-1)
+
+    async def drive(self) -> RunEnded:
+        """Carry out the plan, and return how it ended; what is left to do is in the state."""
+        await self._take_up()
+        while True:
+            self._arrange()
+            await self._begin()
+            if self._tasks:
+                await self._next()
+                continue
+            if self.stepper.aborted.is_set():
+                return self._end(RunStatus.CANCELLED, "called off")
+            trouble = [record for record in self._records(TROUBLE) if record.id not in self._seen]
+            if trouble or self.stepper.replanning:
+                ended = await self._recover(trouble)
+                if ended is not None:
+                    return ended
+                continue
+            if self._records({StepStatus.WAITING}):
+                if not await self._wait():
+                    return self._end(RunStatus.WAITING, self._waiting_for())
+                continue
+            ended = await self._finish()
+            if ended is not None:
+                return ended
+
+    def wake(self) -> None:
+        """Look again at what is to be done."""
+        self._inbox.set()
+
+    def complete(self, step: str, result: Any) -> None:
+        """Take the answer that a waiting step has got from outside."""
+        self._arrived[step] = result
+        self._inbox.set()
+
+    async def _take_up(self) -> None:
+        """Settle the steps that were at work when the process that drove the run before stopped."""
+        for record in self._records({StepStatus.RUNNING}):
+            if record.result is not None:
+                got = Attempt(result_of({**record.result}))
+            else:
+                reason = "the process stopped while it was being done"
+                got = Attempt(ActionResult.failed(reason), in_doubt=reason)
+            wanted = self._wanted(record)
+            policy = self.stepper.policy_of(record)
+            if await self.stepper.ended(record, got, wanted, policy, record.attempts):
+                self._start(record)
+
+    def _wanted(self, record: StepRecord) -> Expected:
+        simulation = self.state.beliefs.simulation
+        return NOTHING if simulation.objection(record.step) else expected(self.state.beliefs, record.step)
+
+    def _arrange(self) -> None:
+        """Make the agenda anew where the plan has changed."""
+        if self._changed == self.state.changes:
+            return
+        self._changed = self.state.changes
+        left = self._records({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING})
+        before = edges(self.state.beliefs.problem, [record.plan for record in left]) if len(left) > 1 else {}
+        begun = {record.id for record in left if record.status is not StepStatus.PENDING}
+        self.agenda = Agenda(self.state.model, [record.id for record in left], before, begun)
+
+    async def _begin(self) -> None:
+        """Begin the steps that may begin now; alone, a step is done right here."""
+        if self.stepper.aborted.is_set() or self._unsettled():
+            return
+        while ids := self.agenda.take(len(self._tasks), self.most):
+            if len(ids) == 1 and self.state.model in {"sequential", "reactive", "hierarchical"}:
+                await self.stepper.carry_out(self.state.steps[ids[0]])
+                self._ended(ids[0])
+                if self._unsettled() or self.stepper.aborted.is_set():
+                    return
+                continue
+            for id_ in ids:
+                self._start(self.state.steps[id_])
+
+    def _unsettled(self) -> bool:
+        """Return whether something is amiss that the plan may have to be changed for."""
+        return bool(self.stepper.replanning) or any(record.id not in self._seen for record in self._records(TROUBLE))
+
+    def _start(self, record: StepRecord) -> None:
+        self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record))
+
+    def _ended(self, id_: str) -> None:
+        if self.state.steps[id_].status in DONE:
+            self.agenda.done(id_)
+
+    async def _next(self) -> None:
+        """Wait until a step ends, or something comes from outside."""
+        inbox = asyncio.ensure_future(self._inbox.wait())
+        try:
+            await asyncio.wait([*self._tasks.values(), inbox], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            inbox.cancel()
+        for id_ in [id_ for id_, task in self._tasks.items() if task.done()]:
+            self._tasks.pop(id_).result()
+            self._ended(id_)
+        await self._deliver()
+
+    async def _wait(self) -> bool:
+        """Wait for time, or an answer from outside; return whether to go on."""
+        now = time.time()
+        due = {record.id: self._due(record) for record in self._records({StepStatus.WAITING})}
+        timed = [when for when in due.values() if when is not None]
+        if not self._arrived and not timed and not self.stay:
+            return False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(min(timed) - now, 0) if timed else None):
+                await self._inbox.wait()
+        now = time.time()
+        for id_, when in due.items():
+            if when is not None and when <= now and id_ not in self._arrived:
+                self._arrived[id_] = self._timed_out(self.state.steps[id_])
+        await self._deliver()
+        return True
+
+    @staticmethod
+    def _due(record: StepRecord) -> float | None:
+        """Return when a waiting step goes on by itself, in seconds since 1970; None where it never does."""
+        wait = record.wait or {}
+        times = [wait.get("seconds"), wait.get("deadline")]
+        return min([record.since + each for each in times if each is not None], default=None)
+
+    @staticmethod
+    def _timed_out(record: StepRecord) -> ActionResult:
+        wait = record.wait or {}
+        seconds, deadline = wait.get("seconds"), wait.get("deadline")
+        if seconds is not None and (deadline is None or seconds <= deadline):
+            return ActionResult(text="the time is over that it waited for")
+        return ActionResult.failed(f"no answer came within {deadline:g} s")
+
+    async def _deliver(self) -> None:
+        """Give waiting steps what has come for them."""
+        self._inbox.clear()
+        for id_ in list(self._arrived):
+            record = self.state.steps.get(id_)
+            result = self._arrived.pop(id_)
+            if record is None or record.status is not StepStatus.WAITING:
+                continue
+            if "question" in (record.wait or {}):
+                self._start(record)
+                continue
+            policy = self.stepper.policy_of(record)
+            await self.stepper.ended(record, Attempt(result_of(result)), self._wanted(record), policy)
+            self._ended(id_)
+
+    def _waiting_for(self) -> str:
+        found = self._records({StepStatus.WAITING})
+        return "; ".join(f"{record.step} waits" for record in found)
+
+    async def _recover(self, trouble: list[StepRecord]) -> RunEnded | None:
+        """Climb the ladder; return the end of the run where nothing helps."""
+        self.stepper.replanning.clear()
+        self._seen |= {record.id for record in trouble}
+        doubts = [record for record in trouble if record.status is StepStatus.IN_DOUBT]
+        for record in doubts:
+            if not await self.ladder.settle(record):
+                self._seen.discard(record.id)
+                return self._end(RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+        if doubts:
+            self._changed = -1
+        policies = [self.stepper.policy_of(record).on_error for record in trouble]
+        if "abort" in policies:
+            return self._end(RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
+        if trouble and all(each == "continue" for each in policies):
+            return None
+        if await self.ladder.climb(trouble):
+            return None
+        return await self._give_up(trouble)
+
+    async def _give_up(self, trouble: list[StepRecord]) -> RunEnded:
+        reasons = [f"{record.step}: {record.reason}" for record in trouble] + self.ladder.reasons
+        if self.state.questions:
+            return self._end(RunStatus.WAITING, "; ".join(reasons))
+        return self._end(RunStatus.FAILED, "; ".join(reasons) or "the goal does not hold")
+
+    async def _finish(self) -> RunEnded | None:
+        """Look whether the goal holds; None where the run goes on to reach it."""
+        verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
+        blocked = self.state.pending()
+        if verdict is Verdict.MISSING or (blocked and not self.state.has_goal):
+            if blocked and any(self.stepper.policy_of(each).on_error == "continue" for each in self._records(TROUBLE)):
+                return self._end(RunStatus.FAILED, f"{blocked[0].step} waits for a step that failed")
+            if await self.ladder.climb([]):
+                return None
+            return await self._give_up([])
+        if self.state.dropped:
+            return self._end(RunStatus.LOWERED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
+        return self._end(RunStatus.SUCCEEDED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
+
+    def _records(self, wanted: Any) -> list[StepRecord]:
+        return self.state.with_status(*wanted)
+
+    def _end(self, status: RunStatus, reason: str) -> RunEnded:
+        return RunEnded(status, reason, self._metrics())
+
+    def _metrics(self) -> dict[str, Any]:
+        total = Metrics()
+        for record in self.state.steps.values():
+            if record.result is not None:
+                total += Metrics(**record.result.get("metrics", {}))
+        return {"duration": total.duration, "tokens": total.tokens, "cost": total.cost}

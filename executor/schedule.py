@@ -1,0 +1,55 @@
+"""Which steps may begin now, in each execution model.
+
+- `sequential`, `reactive`, `hierarchical`: one after the other, in the order of the plan;
+- `parallel`: all at once that nothing unfinished comes before, then the next such round;
+- `dag`: each as soon as those are done that come before it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical"})
+
+
+class Agenda:
+    """The steps that are left, and those that each of them waits for; a failed step blocks exactly its dependents."""
+
+    def __init__(
+        self, model: str, order: Sequence[str], before: Mapping[str, Collection[str]], begun: Collection[str] = ()
+    ) -> None:
+        """Make an agenda of the steps of `order`, none of which is done; those in `begun` are being done."""
+        self._model = model
+        self._place = {id_: place for place, id_ in enumerate(order)}
+        if model in SINGLE:
+            before = {id_: order[max(place - 1, 0) : place] for id_, place in self._place.items()}
+        self._left = {id_: sum(1 for each in before.get(id_, ()) if each in self._place) for id_ in order}
+        self._after: dict[str, list[str]] = {}
+        for id_ in order:
+            for each in before.get(id_, ()):
+                if each in self._place:
+                    self._after.setdefault(each, []).append(id_)
+        self._ready = [(place, id_) for id_, place in self._place.items() if not self._left[id_] and id_ not in begun]
+
+    def take(self, at_work: int, most: int | None) -> list[str]:
+        """Return the steps to begin now, while `at_work` are at work and at most `most` may be."""
+        if at_work and (self._model in SINGLE or self._model == "parallel"):
+            return []
+        room = len(self._ready) if most is None else max(most - at_work, 0)
+        if self._model in SINGLE:
+            room = min(room, 1)
+        return [heapq.heappop(self._ready)[1] for _ in range(min(room, len(self._ready)))]
+
+    def done(self, id_: str) -> None:
+        """Note that a step is done: what waited for it alone may begin."""
+        for each in self._after.get(id_, ()):
+            self._left[each] -= 1
+            if not self._left[each]:
+                heapq.heappush(self._ready, (self._place[each], each))
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether some step may begin."""
+        return bool(self._ready)

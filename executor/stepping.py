@@ -1,0 +1,266 @@
+"""The life of one step: what it requires is checked, its handler called, its effects looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from executor.context import Context
+from executor.data import data_of
+from executor.events import (
+    Event,
+    FactsSeen,
+    Note,
+    Provenance,
+    Rung,
+    RungTaken,
+    StepEnded,
+    StepProgress,
+    StepReturned,
+    StepStarted,
+    StepWaiting,
+)
+from executor.judge import Expected, Judgement, expected, judged
+from executor.observe import Looked, Lookout
+from executor.parameters import Missing, filled
+from executor.perform import Attempt, Performer, passes
+from executor.policy import TWICE, Policy
+from executor.state import RunState, StepRecord
+from executor.status import StepStatus
+from executor.world import Skill, World
+from planner.model import Action, Atom
+
+
+class Asker(Protocol):
+    """Whoever can be asked: see `executor.asking`."""
+
+    async def approval(self, record: StepRecord, action: Action) -> str | None:
+        """Return why the step is not allowed; nothing where it is, None where nobody has said yet."""
+
+
+@dataclass(slots=True, eq=False)
+class Stepper:
+    """Carries out the steps of one run; all that happens goes to `emit`."""
+
+    world: World
+    state: RunState
+    emit: Callable[[Event], None]
+    lookout: Lookout
+    performer: Performer
+    asker: Asker
+    aborted: asyncio.Event
+    replanning: list[str]
+    """Why handlers asked for another plan."""
+    rng: random.Random
+
+    async def carry_out(self, record: StepRecord) -> None:
+        """Do the step of `record`, as often as its policy allows: it has ended then, or waits."""
+        action = self.world.model.actions[record.step.action]
+        reason = await self._not_now(record, action)
+        if reason is None:
+            return
+        if reason:
+            self.emit(StepEnded(record.id, StepStatus.FAILED, reason))
+            return
+        policy = self.policy_of(record)
+        wanted = await self._expected(record)
+        tried: set[str] = set()
+        while True:
+            skill = self._skill(action.name, tried)
+            if not await self._attempt(record, action, skill, policy, wanted):
+                return
+            await self._again(record, skill, policy, tried)
+
+    def policy_of(self, record: StepRecord) -> Policy:
+        """Return how the step is tried."""
+        policy = self.world.policy_of(record.step.action)
+        return policy if record.plan.policy is None else record.plan.policy.over(policy)
+
+    async def _not_now(self, record: StepRecord, action: Action) -> str | None:
+        """Return why the step cannot be done, nothing where it can; None where it waits for an approval."""
+        reason = await self._unmet(record, action)
+        if not reason and not self.world.skills.get(action.name):
+            reason = f"{action.name} has no handler"
+        if not reason and action.name in self.world.checks:
+            reason = await passes(self.world.checks[action.name], self._objects(record, action))
+        return reason or await self.asker.approval(record, action)
+
+    async def _unmet(self, record: StepRecord, action: Action) -> str:
+        """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold."""
+        if not self.state.beliefs.has_doubts:
+            return self._objection(record)
+        careful = not action.tags.isdisjoint({"irreversible", "needs_observed"})
+        unseen = self.state.beliefs.doubtful(record.step, careful=careful)
+        if unseen:
+            await self.look(unseen)
+            unseen = self.state.beliefs.doubtful(record.step, careful=careful)
+        reason = self._objection(record)
+        if reason or not unseen:
+            return reason
+        return f"it rests on {unseen[0]}, which is {self.state.beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    def _objection(self, record: StepRecord) -> str:
+        found = self.state.beliefs.simulation.objection(record.step)
+        if found is None:
+            return ""
+        return found.misfit or f"it requires {found.condition}, which does not hold"
+
+    async def _expected(self, record: StepRecord) -> Expected:
+        """Return what the step should change; items that are changed in place are looked at before."""
+        wanted = expected(self.state.beliefs, record.step)
+        blank = [item for item, version in wanted.items.items() if version is None and self.lookout.can_see(item)]
+        if blank:
+            await self.look(blank)
+            wanted = expected(self.state.beliefs, record.step)
+        return wanted
+
+    async def look(self, facts: list[Atom]) -> Looked:
+        """Look at `facts`, and believe what is seen."""
+        looked = await self.lookout.look(facts, self.state.beliefs)
+        self._believe(looked, leaving=())
+        return looked
+
+    def _believe(self, looked: Looked, leaving: Any) -> None:
+        """Take in what was seen, but for the facts in `leaving`, which are judged by themselves."""
+        for each in looked.disagreements:
+            self.emit(each)
+        news = self.state.beliefs.would_change([note for note in looked.notes if note.fact not in leaving])
+        if news:
+            self.emit(FactsSeen(tuple(news), "observed"))
+
+    def _skill(self, action: str, tried: set[str]) -> Skill:
+        """Return the handler to call: one that was not tried for this step, and has failed least in this run."""
+        skills = self.world.skills[action]
+        if len(skills) == 1:
+            return skills[0]
+        failed = [self.state.steps[id_].skill for id_ in self.state.finished if self._failed(id_, action)]
+        return min(skills, key=lambda skill: (skill.name in tried, failed.count(skill.name)))
+
+    def _failed(self, id_: str, action: str) -> bool:
+        record = self.state.steps[id_]
+        return record.step.action == action and not record.status.is_done
+
+    async def _attempt(
+        self, record: StepRecord, action: Action, skill: Skill, policy: Policy, wanted: Expected
+    ) -> bool:
+        """Call the handler once, and look; return whether it failed in a way that allows another attempt."""
+        try:
+            values, sources = filled(self.state, record, action)
+        except Missing as error:
+            self.emit(StepEnded(record.id, StepStatus.FAILED, str(error)))
+            return False
+        key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
+        self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
+        arguments = self._objects(record, action) | values
+        got = await self.performer.attempt(
+            skill, record.step, arguments, policy, lambda: self._context(record, attempt, key)
+        )
+        if got.wait is not None:
+            self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
+            return False
+        return await self.ended(record, got, wanted, policy, attempt)
+
+    async def ended(
+        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, attempt: int | None = None
+    ) -> bool:
+        """Look at what an attempt has done and say so; return whether another attempt is to be made instead."""
+        action = self.world.model.actions[record.step.action]
+        result = data_of(got.result)
+        looked = Looked()
+        visible = [fact for fact in wanted.all if self.lookout.can_see(fact)]
+        if visible:
+            self.emit(StepReturned(record.id, result))
+            looked = await self._confirmed(visible, wanted)
+            self._believe(looked, leaving=wanted.facts.keys() | wanted.items.keys())
+        found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
+        found, repeatable = await self._settled(record, action, found)
+        retries = self._retries(action, policy)
+        if attempt is not None and not found.status.is_done and found.status is not StepStatus.PARTIAL:
+            vouched = policy.retries is not None and got.raised is None and not got.in_doubt
+            if attempt <= retries and (repeatable or vouched) and _matches(policy, got):
+                return True
+        awaited = _awaited(wanted) if found.status is StepStatus.IN_DOUBT else ()
+        self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
+        return False
+
+    async def _confirmed(self, visible: list[Atom], wanted: Expected) -> Looked:
+        facts = {fact: wanted.facts[fact] for fact in visible if fact in wanted.facts}
+        items = {fact: wanted.items[fact] for fact in visible if fact in wanted.items}
+        return await self.lookout.confirm(facts, items, self.state.beliefs, asyncio.get_running_loop().time())
+
+    async def _settled(self, record: StepRecord, action: Action, found: Judgement) -> tuple[Judgement, bool]:
+        """Return what is to be said in the end, and whether doing it again cannot do it twice."""
+        harmless = not action.tags.isdisjoint({"idempotent", "read_only"})
+        if found.status.is_done:
+            return found, harmless
+        working = self.performer.still_working(record.step)
+        if working is not None:
+            reason = f"{found.reason}, and its handler is still at work"
+            return Judgement(StepStatus.IN_DOUBT, reason, found.notes), False
+        if found.status is StepStatus.IN_DOUBT and harmless:
+            return Judgement(StepStatus.FAILED, found.reason, found.notes), True
+        return found, harmless or found.absent
+
+    def _retries(self, action: Action, policy: Policy) -> int:
+        if policy.retries is not None:
+            return policy.retries
+        return 0 if action.tags.isdisjoint({"idempotent", "read_only"}) else TWICE
+
+    async def _again(self, record: StepRecord, skill: Skill, policy: Policy, tried: set[str]) -> None:
+        """Wait before the next attempt, and say that it is made."""
+        from tenacity import RetryCallState, wait_exponential_jitter  # noqa: PLC0415 - most steps succeed at once
+
+        tried.add(skill.name)
+        other = self._skill(skill.action.name, tried).name != skill.name
+        waits = wait_exponential_jitter(initial=policy.backoff, max=policy.longest, jitter=0)
+        call = RetryCallState(None, None, (), {})  # type: ignore[arg-type]  # the arithmetic asks for the attempt only
+        call.attempt_number = record.attempts
+        pause = 0.0 if other else float(waits(call)) + self.rng.uniform(0, policy.jitter)
+        rung = Rung.SKILL if other else Rung.RETRY
+        self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=pause))
+        if pause:
+            await asyncio.sleep(pause)
+
+    def _objects(self, record: StepRecord, action: Action) -> dict[str, Any]:
+        """Return the planning arguments, as the objects that were given."""
+        entities = self.state.problem.entities
+        names = [each.name.removeprefix("?") for each in action.parameters]
+        return {name: entities.get(each, each) for name, each in zip(names, record.step.arguments, strict=False)}
+
+    def _context(self, record: StepRecord, attempt: int, key: str) -> Context:
+        def progress(text: str, fraction: float | None = None) -> None:
+            self.emit(StepProgress(record.id, text, fraction))
+
+        return Context(
+            plan=self.state.plan.id,
+            run=self.state.run,
+            step=record.id,
+            action=record.step.action,
+            attempt=attempt,
+            key=key,
+            memory=self.state.memory,
+            results=self.state.results,
+            aborted=self.aborted,
+            _on_progress=progress,
+            _on_replanning=self.replanning.append,
+        )
+
+
+def _awaited(wanted: Expected) -> tuple[Note, ...]:
+    """Return what holds if a step happened of which nobody knows."""
+    facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
+    return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])
+
+
+def _matches(policy: Policy, got: Attempt) -> bool:
+    """Return whether the policy says that a failure like this is tried again."""
+    if policy.retry_on is None:
+        return True
+    if isinstance(policy.retry_on, tuple):
+        failure = got.raised or (TimeoutError() if got.in_doubt else None)
+        return failure is None or isinstance(failure, policy.retry_on)
+    return policy.retry_on(got.raised or got.result)

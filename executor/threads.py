@@ -1,0 +1,48 @@
+"""Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - not whether it can be called
+        return await function(**arguments)
+    return await asyncio.shield(in_thread(function, arguments))
+
+
+def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> asyncio.Future[Any]:
+    """Start `function` in a thread, and return the future of what it returns.
+
+    The thread dies with the process: one that hangs keeps nobody from leaving.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        try:
+            result, error = context.run(lambda: function(**arguments)), None
+        except BaseException as raised:  # noqa: BLE001 - raised again where the future is awaited
+            result, error = None, raised
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            return  # the loop is closed by now: nobody listens
+
+    threading.Thread(target=work, daemon=True, name=f"forethought {getattr(function, '__name__', '')}").start()
+    return future
