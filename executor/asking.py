@@ -9,13 +9,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from executor.events import Answered, Asked, Event, StepWaiting
 from executor.state import RunState, StepRecord
 from planner.model import Action
 
 Callback = Callable[..., Any] | None
+LATER: Final = "later"
+"""Instead of a callback: questions stay open, and the run waits for an answer."""
 
 YES: Final = "yes"
 NO: Final = "no"
@@ -40,13 +42,13 @@ class Request:
 class Asking:
     """Asks on behalf of one run.
 
-    `ask(question)` answers an `Asked`, or returns None; `permit(request)` and `approve(request)` return whether a step
+    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)` and `approve(request)` return whether a step
     may be done, or why not as text; `approve` may return None where nobody has decided yet.
     """
 
     state: RunState
     emit: Callable[[Event], None]
-    ask: Callback = None
+    ask: Callback | Literal["later"] = None
     permit: Callback = None
     approve: Callback = None
 
@@ -57,7 +59,7 @@ class Asking:
             return state.answers[question.question]
         if question.question not in state.questions:
             self.emit(question)
-        answer = None if self.ask is None else await _called(self.ask, question)
+        answer = await _called(self.ask, question) if callable(self.ask) else None
         if answer is not None:
             self.emit(Answered(question.question, answer))
         return answer

@@ -148,7 +148,7 @@ class Executor:
     recovery: Recovery = field(default_factory=Recovery)
     permit: Callback = None
     approve: Callback = None
-    ask: Callback = None
+    ask: Callback | Literal["later"] = None
     stay: bool = False
     durability: Literal["process", "power"] = "process"
     listeners: tuple[Callable[[Event], None], ...] = ()

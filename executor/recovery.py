@@ -64,7 +64,8 @@ class Ladder:
             Rung.ASK: self._ask,
         }
         about = failed[-1].id if failed else ""
-        for rung in self.recovery.rungs:
+        rungs = [rung for rung in self.recovery.rungs if rung is not Rung.ASK or self.asking.ask is not None]
+        for rung in rungs:
             if rung in steps and len(self.state.rungs) < self.recovery.most_patches and await steps[rung](about):
                 return True
         return False
@@ -147,8 +148,10 @@ class Ladder:
         )
         found = await asyncio.to_thread(ask)
         took = time.perf_counter() - started
-        if found.steps is None:
-            self.reasons.append(f"{rung.name.lower()}: {found.reason or found.status.value}")
+        if found.steps is None or self._repeats(found.steps):
+            why = found.reason or found.status.value
+            why = why if found.steps is None else "nothing else would be tried than what has failed already"
+            self.reasons.append(f"{rung.name.lower()}: {why}")
             self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took))
             return False
         cost = float(exact_sum(step.cost for step in found.steps[: found.new]))
@@ -156,6 +159,16 @@ class Ladder:
         kept = left[len(left) - found.kept :]
         self._change(kept, found.new, found.dropped, f"{rung.name.lower()} after {about}", found.steps[: found.new])
         return True
+
+    def _repeats(self, steps: Sequence[Step]) -> bool:
+        """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""
+        simulation = Simulation(self.problem())
+        for step in (*(record.step for record in self.fixed()), *steps):
+            tried = self.state.tried.get((step.action, step.arguments))
+            if tried is not None and tried.facts == simulation.facts:
+                return True
+            simulation.apply(step)
+        return False
 
     def _change(
         self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, steps: Sequence[Step] = ()

@@ -227,6 +227,11 @@ class RunState:
             spent = not event.repeatable or (before is not None and before.spent)
             self.tried[key] = Tried(before.times + 1 if before else 1, facts, spent)
 
+    def has_failed_here(self, step: Step) -> bool:
+        """Return whether `step` was tried before when the same facts were believed, and failed."""
+        tried = self.tried.get((step.action, step.arguments))
+        return tried is not None and (tried.spent or tried.facts == self.beliefs.simulation.facts)
+
     def pending(self) -> list[StepRecord]:
         """Return the steps that have not begun, in the order of the plan."""
         return self.with_status(StepStatus.PENDING)

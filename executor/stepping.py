@@ -83,6 +83,8 @@ class Stepper:
     async def _not_now(self, record: StepRecord, action: Action) -> str | None:
         """Return why the step cannot be done, nothing where it can; None where it waits for an approval."""
         reason = await self._unmet(record, action)
+        if not reason and self.state.has_failed_here(record.step):
+            reason = "it has failed before in this very state"
         if not reason and not self.world.skills.get(action.name):
             reason = f"{action.name} has no handler"
         if not reason and action.name in self.world.checks:
