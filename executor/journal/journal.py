@@ -1,0 +1,260 @@
+"""The journal as callers see it: one file, used by one or more processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, Self
+
+from executor.errors import DamagedError, JournalError
+from executor.journal import chain, documents
+from executor.journal.documents import Document, Sort
+from executor.journal.failures import RESTORE
+from executor.journal.store import Store
+from planner.errors import did_you_mean
+from planner.records import dataclass
+
+Durability = Literal["process", "power"]
+"""What a committed event survives: the end of every process, or a power failure too."""
+Row = tuple[int, int, float, str, str, str, int]
+"""An event as it stands in the table: run, seq, time, kind, data, status of the run, checksum."""
+
+_BATCH: Final = 64
+_APPEND: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
+_EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608 - a number
+_LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
+
+
+class Entry(NamedTuple):
+    """An event of a run; `seq` counts from 1, `time` is in seconds since 1970."""
+
+    seq: int
+    time: float
+    kind: str
+    data: str
+
+
+class RunRecord(NamedTuple):
+    """A run: when it was created and last written (seconds since 1970), how many `events`, and its last status."""
+
+    run: str
+    created: float
+    updated: float
+    events: int
+    status: str
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run as it is after an event."""
+
+    name: str
+    number: int
+    seq: int
+    time: float
+    status: str
+    checksum: int
+
+    def follow(self, row: Row) -> bool:
+        """Go on to the event in `row`; return whether it follows, and is what was written."""
+        _, seq, self.time, kind, data, self.status, checksum = row
+        self.seq += 1
+        self.checksum = chain.link(self.checksum, self.seq, self.time, (kind, data, self.status))
+        return (seq, checksum) == (self.seq, self.checksum)
+
+
+class Journal:
+    """An append-only record of runs in the file `path`, which is made if there is none; its folder must exist.
+
+    What a method has written is committed when it returns. With `durability="process"` it survives the end of every
+    process, by `kill -9` too; a power failure may take the last events, and the next `drive` or `read` says so where
+    it can. With `"power"` each append waits for the disk (milliseconds).
+
+    Threads may share a journal. Every method raises `JournalError`, and `DamagedError` where something that was kept
+    is missing or changed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], durability: Durability = "process") -> None:
+        self.path = Path(path).absolute()
+        if durability not in ("process", "power"):
+            raise JournalError(self.path, f"durability {durability!r} is unknown", "say 'process' or 'power'")
+        if str(path) == ":memory:":
+            raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
+        self._store = Store(self.path, power=durability == "power")
+        self._driven: dict[str, _Run] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop driving runs, and close the file; in a process that was forked meanwhile, do nothing."""
+        if self._store.is_ours:
+            for run in list(self._driven):
+                self._release(run)
+            self._store.close()
+
+    def create(self, run: str) -> None:
+        """Begin a run without events; the name must be new."""
+        with self._store.used():
+            self._store.check_file()
+            with self._store.transaction():
+                if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
+                    raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
+                ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
+                created = time.time()
+                row = (last + 1, run, created, chain.beginning(last + 1, run, created))
+                self._store.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?)", row)
+            self._store.locks.add(last + 1)
+
+    @contextlib.contextmanager
+    def drive(self, run: str) -> Iterator[None]:
+        """Be the only one, in this process and all others, who appends to `run`; raises `DrivenError`."""
+        with self._store.used():
+            self._store.check_file()
+            at = self._known(run)
+            self._store.locks.take(at.number, run)
+            try:
+                self._driven[run] = self._end(at)
+            except BaseException:
+                self._store.locks.release(at.number)
+                raise
+        try:
+            yield
+        finally:
+            if self._store.is_ours:
+                self._release(run)
+
+    def append(self, run: str, kind: str, data: str, *, status: str | None = None) -> int:
+        """Append an event to a run that is driven here; return its number. A `status` is that of the run from now."""
+        return self.extend(run, ((kind, data, status),))
+
+    def extend(self, run: str, events: Iterable[tuple[str, str, str | None]]) -> int:
+        """Append events (kind, data, status), all or none; return the number of the last one."""
+        events = tuple(events)
+        with self._store.used():
+            driven = self._driven.get(run)
+            if driven is None:
+                raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
+            rows = list(_rows(driven, events))
+            if len(rows) == 1:
+                self._store.connection.execute(_APPEND, rows[0])
+            elif rows:
+                with self._store.transaction():
+                    self._store.connection.executemany(_APPEND, rows)
+            if rows:
+                _, driven.seq, driven.time, _, _, driven.status, driven.checksum = rows[-1]
+                self._store.locks.set_count(driven.number, driven.seq)
+            return driven.seq
+
+    def read(self, run: str) -> Iterator[Entry]:
+        """Yield the events of `run` in their order, as many as there are when it comes to their end.
+
+        What is yielded before an error is raised is as it was written.
+        """
+        with self._store.used():
+            at = self._known(run)
+            kept = self._store.locks.count(at.number)
+        while rows := self._batch(at):
+            for row in rows:
+                if not at.follow(row):
+                    raise self._damaged(at)
+                yield Entry(*row[1:5])
+        self._store.check_events(run, at.seq, kept)
+
+    def runs(self) -> list[RunRecord]:
+        """Return all runs in the order of their creation."""
+        records = []
+        with self._store.used():
+            self._store.check_runs(self._store.locks.last())
+            names = self._store.connection.execute("SELECT name, created FROM runs ORDER BY number").fetchall()
+            for name, created in names:
+                end = self._end(self._known(name))
+                records.append(RunRecord(name, created, end.time, end.seq, end.status))
+        return records
+
+    def save_goal(self, name: str, data: str, *, status: str = "") -> None:
+        """Keep a goal, or what it has become."""
+        self._save("goal", Document(name, time.time(), status, data))
+
+    def save_plan(self, name: str, data: str, *, status: str = "") -> None:
+        """Keep a plan, or what it has become."""
+        self._save("plan", Document(name, time.time(), status, data))
+
+    def goals(self) -> Iterator[Document]:
+        """Yield each goal as it was saved last, the one that was saved first first."""
+        return self._saved("goal")
+
+    def plans(self) -> Iterator[Document]:
+        """Yield each plan as it was saved last, the one that was saved first first."""
+        return self._saved("plan")
+
+    def _known(self, run: str) -> _Run:
+        """Return `run` as it was before its first event."""
+        row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
+        if row is None:
+            names = [name for (name,) in self._store.connection.execute("SELECT name FROM runs NOT INDEXED")]
+            if run in names:
+                raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
+            raise JournalError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or "create it first")
+        number, _, created, checksum = row
+        if checksum != chain.beginning(number, run, created):
+            raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
+        return _Run(run, number, 0, created, "", checksum)
+
+    def _end(self, at: _Run) -> _Run:
+        """Return the run that is `at` its beginning as it is after its last event."""
+        kept = self._store.locks.count(at.number)
+        *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
+        if before:
+            at.seq, at.checksum = before[0][1], before[0][-1]
+        if last and not at.follow(last):
+            raise self._damaged(at)
+        self._store.check_events(at.name, at.seq, kept)
+        return at
+
+    def _damaged(self, at: _Run) -> DamagedError:
+        return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)
+
+    def _batch(self, at: _Run) -> list[Row]:
+        with self._store.used():
+            return self._store.connection.execute(_EVENTS, (at.number, at.seq)).fetchall()
+
+    def _release(self, run: str) -> None:
+        driven = self._driven.pop(run, None)
+        if driven is not None:
+            self._store.locks.release(driven.number)
+
+    def _save(self, sort: Sort, document: Document) -> None:
+        with self._store.used():
+            with self._store.transaction():
+                number = documents.insert(self._store.connection, sort, document)
+            self._store.locks.set_count(0, number)
+
+    def _saved(self, sort: Sort) -> Iterator[Document]:
+        with self._store.used():
+            kept = self._store.locks.count(0)
+            found = documents.newest(self._store.connection, sort)
+        if found is None:
+            raise DamagedError(self.path, "a goal or a plan is missing or changed", RESTORE)
+        numbers, last = found
+        if last < kept:
+            raise self._store.lost(f"{last} goals and plans are left of {kept}, counting each time that one was saved")
+        for number in numbers:
+            with self._store.used():
+                document = documents.document_at(self._store.connection, number)
+            yield document
+
+
+def _rows(at: _Run, events: Iterable[tuple[str, str, str | None]]) -> Iterator[Row]:
+    """Yield the rows of `events`, which follow the last one of a run."""
+    checksum, status, stamp = at.checksum, at.status, time.time()
+    for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
+        status = status if changed is None else changed
+        checksum = chain.link(checksum, seq, stamp, (kind, data, status))
+        yield at.number, seq, stamp, kind, data, status, checksum

@@ -1,0 +1,136 @@
+"""The file beside a journal: who drives which run, and how many events each run has.
+
+One byte-range lock (POSIX `fcntl`) a run: the kernel frees it when its process ends, however that ends, and a
+thousand runs need one file descriptor. These locks belong to the process and go when it closes *any* descriptor of
+the file, so that all journals of a process share one; within the process, a set says what is driven.
+
+The counts are evidence: they are written after the events, so that a run with fewer events than its count has lost
+some, for SQLite quietly leaves out the end of a log that was damaged or deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import struct
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from executor.errors import DrivenError, JournalError
+from executor.journal.failures import told_by_system
+
+_SLOT: Final = struct.Struct("<QQd40s")
+"""One for each number: how many are kept, then the process that drives it, since when, and on which host."""
+_COUNT: Final = struct.Struct("<Q")
+_shared: Final[dict[tuple[int, int] | None, LockFile]] = {}
+_guard: Final = threading.Lock()
+
+
+class LockFile:
+    """The open file; `users` are the journals of this process that share it."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.users = 0
+        self.process = os.getpid()
+        self._descriptor = descriptor
+        self._driven: set[int] = set()
+        self.key = identity(descriptor)
+
+    def last(self) -> int:
+        """Return the highest number that has a slot, 0 without any."""
+        return max(os.fstat(self._descriptor).st_size // _SLOT.size - 1, 0)
+
+    def count(self, number: int) -> int:
+        """Return how many are kept under `number` at least; 0 if nothing is known."""
+        found = os.pread(self._descriptor, _COUNT.size, number * _SLOT.size)
+        return int(_COUNT.unpack(found)[0]) if len(found) == _COUNT.size else 0
+
+    def set_count(self, number: int, count: int) -> None:
+        """Note how many are kept; evidence that cannot be written is only missing."""
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, _COUNT.pack(count), number * _SLOT.size)
+
+    def add(self, number: int) -> None:
+        """Note that there is a run `number`; only the last byte of its slot is written: somebody may drive it."""
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, b"\0", (number + 1) * _SLOT.size - 1)
+
+    def take(self, number: int, run: str) -> None:
+        """Begin to drive a run; raises `DrivenError` where somebody does, `JournalError` without locks."""
+        with _guard:
+            if number in self._driven:
+                raise DrivenError(self.path, f"this process drives run {run!r} already", "wait until it is over")
+            self._lock(number, run)
+            self._driven.add(number)
+        who = _SLOT.pack(self.count(number), os.getpid(), time.time(), socket.gethostname().encode()[:39])
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, who, number * _SLOT.size)
+
+    def release(self, number: int) -> None:
+        """Stop driving the run `number`."""
+        with _guard:
+            self._driven.remove(number)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
+
+    def _lock(self, number: int, run: str) -> None:
+        if identity(self.path) != self.key:
+            hint = "end all processes that use the journal, then open it again: they do not see each other's locks"
+            raise JournalError(self.path, "the file was deleted or replaced while it was open", hint)
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise JournalError(self.path, f"it cannot be locked ({error})", "keep it on a local disk") from error
+            hint = "wait until it is over, or end that process: the run is free as soon as it is gone"
+            raise DrivenError(self.path, f"run {run!r} is driven by {self._driver(number)}", hint) from None
+
+    def _driver(self, number: int) -> str:
+        found = os.pread(self._descriptor, _SLOT.size, number * _SLOT.size)
+        _, process, since, host = _SLOT.unpack(found.ljust(_SLOT.size, b"\0"))
+        if not process:
+            return "another process"
+        began = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(since))
+        return f"process {process} on {host.rstrip(bytes(1)).decode(errors='replace')} since {began}"
+
+    def leave(self) -> None:
+        """Close the file for one of its users, and really when it was the last."""
+        with _guard:
+            self.users -= 1
+            if not self.users:
+                del _shared[self.key]
+                os.close(self._descriptor)
+
+
+def identity(file: Path | int) -> tuple[int, int] | None:
+    """Return what tells a file (a path, or a descriptor) from others; None if there is none; raises `OSError`."""
+    try:
+        found = file.stat() if isinstance(file, Path) else os.fstat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def lock_file(path: Path) -> LockFile:
+    """Return the file beside a journal, made if there is none; `leave` it in the end.
+
+    Raises `JournalError`, also in a process that was forked from one that had it open: there SQLite takes locks for
+    held that only the parent holds.
+    """
+    with _guard:
+        try:
+            # A second descriptor must not even be opened to look: closing it would drop the locks of the first.
+            shared = _shared.get(identity(path)) or LockFile(path, os.open(path, os.O_RDWR | os.O_CREAT, 0o666))
+        except OSError as error:
+            raise told_by_system(path, error) from error
+        if shared.process != os.getpid():
+            found = f"process {shared.process} had the journal open when it forked this one"
+            raise JournalError(path, found, "fork first, or start processes with 'spawn' or 'forkserver'")
+        _shared[shared.key] = shared
+        shared.users += 1
+        return shared

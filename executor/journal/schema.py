@@ -1,0 +1,138 @@
+"""The database of a journal: what is in it, how a new one is made, and how others are told apart.
+
+Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numbers without gaps.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from executor.errors import DamagedError, JournalError
+from executor.journal.failures import BUSY, RESTORE, told
+
+APPLICATION: Final = 0x466F7265  # "Fore"
+VERSION: Final = 1
+WAL_PAGES: Final = 1000
+"""After so many pages the log is written back, and begins anew: with pages of 4096 bytes, it stays near 4 MB."""
+
+_TABLES: Final = """
+CREATE TABLE runs(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created REAL NOT NULL,
+    checksum INTEGER NOT NULL);
+CREATE TABLE events(run INTEGER NOT NULL REFERENCES runs, seq INTEGER NOT NULL, time REAL NOT NULL,
+    kind TEXT NOT NULL, data TEXT NOT NULL, status TEXT NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY(run, seq)) WITHOUT ROWID;
+CREATE TABLE documents(number INTEGER PRIMARY KEY, sort TEXT NOT NULL, name TEXT NOT NULL, time REAL NOT NULL,
+    status TEXT NOT NULL, data TEXT NOT NULL, checksum INTEGER NOT NULL);
+CREATE VIEW history AS SELECT runs.name AS run, seq, datetime(time, 'unixepoch') AS time, kind, data, status
+    FROM events JOIN runs ON run = number ORDER BY number, seq;
+"""
+_APPEND_ONLY: Final = """
+CREATE TRIGGER {0}_stay BEFORE UPDATE ON {0} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {0}_last BEFORE DELETE ON {0} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END;
+CREATE TRIGGER {0}_follow BEFORE INSERT ON {0} WHEN NEW.{1} <> (SELECT ifnull(max({1}), 0) + 1 FROM {0}{2})
+    BEGIN SELECT RAISE(ABORT, 'numbers follow each other'); END;
+"""
+_TRIGGERS: Final = "".join(
+    _APPEND_ONLY.format(*each)
+    for each in (("runs", "number", ""), ("events", "seq", " WHERE run = NEW.run"), ("documents", "number", ""))
+)
+_STATEMENTS: Final = tuple(f"CREATE {each.strip().rstrip(';')}" for each in (_TABLES + _TRIGGERS).split("CREATE ")[1:])
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a connection to the journal in `path`, or to an empty database; nothing has been written yet.
+
+    Raises `JournalError` for anything else.
+    """
+    _look(path)
+    connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    try:
+        _identify(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
+    """Make the journal if there is none, and set how it is written; raises `JournalError`, `sqlite3.Error`."""
+    _switch(connection, path)
+    connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 16384}")
+    if power:  # on macOS, an ordinary fsync leaves data in the drive
+        connection.execute("PRAGMA fullfsync = ON")
+        connection.execute("PRAGMA checkpoint_fullfsync = ON")
+    _make(connection)
+    missing = sorted({*_STATEMENTS} - _kept(connection))
+    if missing:
+        what = " ".join(missing[0].split("(")[0].split()[1:3])
+        raise DamagedError(path, f"its {what} is missing, or not that of version {VERSION}", RESTORE)
+
+
+def _look(path: Path) -> None:
+    """Refuse what SQLite would take for an empty database, and overwrite."""
+    if not path.parent.is_dir():
+        raise JournalError(path, f"there is no folder {path.parent}", "make it, or name another file")
+    if path.is_dir():
+        raise JournalError(path, "this is a folder", "name a file in it")
+    log = Path(f"{path}-wal")
+    if log.exists() and log.stat().st_size and not (path.exists() and path.stat().st_size):
+        raise DamagedError(path, f"it is empty or missing, but {log.name} is not", RESTORE)
+
+
+def _identify(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.Error as error:
+        raise told(path, error) from error
+    if empty and application == version == 0:
+        return
+    if application != APPLICATION:
+        found = f"this is a database of another program (application_id {application}, not {APPLICATION})"
+        raise JournalError(path, found, "name another file: it was not touched")
+    if version != VERSION:
+        hint = "use the version of forethought that wrote it, or a newer one" if version > VERSION else RESTORE
+        raise JournalError(path, f"its schema has version {version}, and this forethought reads {VERSION}", hint)
+
+
+def _switch(connection: sqlite3.Connection, path: Path) -> None:
+    """Switch to a write-ahead log; where several processes do so at once, SQLite refuses some without waiting."""
+    patience = time.monotonic() + BUSY
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            break
+    if mode != "wal":
+        found = f"its file system allows no write-ahead log (journal_mode {mode})"
+        raise JournalError(path, found, "keep it on a local disk")
+
+
+def _kept(connection: sqlite3.Connection) -> set[str]:
+    return {text for (text,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables, all or none, where there are none; fails where nothing can be written, in any case."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _kept(connection):
+            for statement in _STATEMENTS:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
