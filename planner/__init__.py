@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from planner.order import CausalLink, causal_links, partial_order
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
+    from planner.repair import Patch, patch
     from planner.solve import improve, solve
     from planner.validate import Verdict, simulate, validate
 
@@ -94,6 +95,7 @@ __all__ = [
     "Object",
     "Or",
     "Outcome",
+    "Patch",
     "PddlError",
     "Plan",
     "PlanError",
@@ -121,6 +123,7 @@ __all__ = [
     "load",
     "load_domain",
     "partial_order",
+    "patch",
     "read_documents",
     "resolve_action",
     "simulate",
@@ -143,6 +146,7 @@ _MODULES = {
     "Object Or Problem SoftGoal Variable",
     "order": "CausalLink causal_links partial_order",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
+    "repair": "Patch patch",
     "solve": "improve solve",
     "validate": "Verdict simulate validate",
 }

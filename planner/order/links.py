@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from planner.creation import for_steps
 from planner.model import Atom, Literal, Not, Problem
 from planner.order.accesses import Access, accesses
 from planner.plan import Plan
@@ -33,6 +35,7 @@ def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
 
     Raises `PlanError` for an invalid plan.
     """
+    problem = for_steps(problem, plan.steps)
     return links_between(accesses(problem, plan), problem.ran)
 
 
@@ -53,8 +56,9 @@ def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalL
 def _ran(pattern: Atom, ran: Sequence[Atom], found: Sequence[Access], consumer: int) -> CausalLink:
     """Return the link from what `pattern` covers: something that ran before the plan, else its first such step."""
     before = ((INITIAL, action) for action in ran)
-    steps = ((number, access.step) for number, access in enumerate(found[: consumer - 1], start=1))
-    for provider, action in (*before, *((number, Atom(step.action, step.arguments)) for number, step in steps)):
+    earlier = ((number, access.step) for number, access in enumerate(found[: consumer - 1], start=1))
+    steps = ((number, Atom(step.action, step.arguments)) for number, step in earlier)
+    for provider, action in chain(before, steps):
         if pattern.matches(action):
             return CausalLink(provider, consumer, Atom(f"ran-{action.predicate}", action.args))
     raise AssertionError(f"nothing ran that {pattern} covers, in a valid plan")

@@ -1,0 +1,37 @@
+"""The re-entry into a plan as a choice: new steps first, and then, from some step on, exactly the old ones.
+
+    stage 0 ── new steps ──┬─ enter at i ─→ stage i+1 ── step i+1 ─→ … ─→ stage n, and the goal
+                           └─ drop all ───────────────────────────────→ stage n, and the goal
+
+Each old step is an action of its own with its declared condition and effects, so that conditional effects, axioms and
+staleness are what they are anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.model import Action, Number, Problem
+from planner.plan import Step, exact_sum
+from planner.repair.stages import Choice, instance, moving, staged
+
+
+def reentry(plain: Problem, old: Sequence[Step], weight: Number) -> Choice:
+    """Return the choice of a re-entry into the steps `old`, which have their costs, or behind the last of them.
+
+    The action that enters costs `weight` for each step that is dropped, beside its own cost; a penalty is how many
+    these are.
+    """
+    last = len(old)
+    special: list[Action] = [moving(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
+    steps: dict[str, tuple[Step, ...]] = {"@drop": ()}
+    penalties = {"@drop": last}
+    for place, step in enumerate(old):
+        action = instance(plain.domain.actions[step.action], step)
+        enter, follow = f"@enter-{place}", f"@step-{place}"
+        special.append(moving(action, enter, 0, place + 1, exact_sum([step.cost, weight * place])))
+        if place:
+            special.append(moving(action, follow, place, place + 1, step.cost))
+        steps |= {enter: (step,), follow: (step,)}
+        penalties[enter] = place
+    return Choice(staged(plain, special, plain.goal.hard, last, first_only=True), steps, penalties)

@@ -1,0 +1,100 @@
+"""Patches are as good as trying every re-entry from every reachable state says, and they work."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+import random_plans
+import repair_twins
+
+from planner.model import Atom
+from planner.plan import Status
+from planner.repair import patch
+from planner.testing import STRIPS, Features, TooManyStates
+from planner.testing.random_formulas import instances
+from planner.validate import Simulation, validate
+
+FEATURES = [Features(objects=3), STRIPS, Features(objects=3, decimals=True), Features(actions=4, axioms=False)]
+
+
+def broken(rng, features):
+    """Return the problem in the middle of a plan, in a world that is not as expected, and what is left of the plan."""
+    plan = random_plans.random_plan(rng, features)
+    if len(plan.steps) < 2:
+        return None
+    place = rng.randrange(len(plan.steps))
+    state = Simulation(plan.problem)
+    for step in plan.steps[:place]:
+        state.apply(step)
+    base = [each for name, each in plan.problem.domain.predicates.items() if name not in plan.problem.domain.derived]
+    atoms = instances(base, plan.problem.all_objects)
+    changed = set(state.facts) ^ set(rng.sample(atoms, min(len(atoms), rng.randint(1, 3))))
+    ran = tuple([Atom(step.action, step.arguments) for step in plan.steps[:place]])
+    problem = replace(plan.problem, initial=tuple(sorted(changed, key=str)), ran=ran)
+    remaining = plan.steps[place:]
+    return None if validate(problem, remaining).valid else (problem, remaining)
+
+
+def check(problem, remaining, weight, fixed=(), **bans):
+    """Compare a patch with its twin; return whether there is one."""
+    now = repair_twins.stands_after(problem, fixed)
+    expected = repair_twins.best_reentry(now, remaining, weight, **bans)
+    found = patch(problem, remaining, weight=weight, fixed=fixed, time_limit=None, **bans)
+    if expected is None:
+        assert found.status is Status.UNSOLVABLE
+        assert found.steps is None
+        return False
+    assert found.status is Status.OPTIMAL
+    assert (found.objective, found.dropped) == expected
+    assert found.lower_bound == found.objective
+    assert found.new + found.kept == len(found.steps)
+    assert found.kept + found.dropped == len(remaining)
+    kept = remaining[len(remaining) - found.kept :]
+    assert [str(step) for step in found.steps[found.new :]] == [str(step) for step in kept]
+    verdict = validate(now, found.steps, claimed_cost=found.cost)
+    assert verdict.valid, verdict.reason
+    assert found.objective == found.cost + weight * found.dropped
+    return True
+
+
+@pytest.mark.parametrize("features", range(len(FEATURES)))
+@pytest.mark.parametrize("block", range(4))
+def test_no_reentry_is_better(block, features):
+    checked = patched = 0
+    for seed in range(1000 * block, 1000 * block + 60):
+        rng = random.Random(seed)
+        case = broken(rng, FEATURES[features])
+        if case is None:
+            continue
+        problem, remaining = case
+        try:
+            for weight in (0, 1, 5):
+                patched += check(problem, remaining, weight)
+            checked += 1
+        except TooManyStates:
+            continue
+    assert checked > 12
+    assert patched > 15
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_what_is_banned_and_what_is_running_counts(block):
+    checked = patched = 0
+    for seed in range(1000 * block, 1000 * block + 60):
+        rng = random.Random(seed)
+        case = broken(rng, FEATURES[block % len(FEATURES)])
+        if case is None:
+            continue
+        problem, remaining = case
+        steps = [*Simulation(problem).applicable(), *remaining]
+        bans = {name: [step for step in steps if rng.random() < 0.2] for name in ("forbidden", "not_first")}
+        fixed = [step for step in rng.sample(steps, min(2, len(steps))) if rng.random() < 0.3]
+        try:
+            patched += check(problem, remaining, rng.choice([0, 1, 5]), fixed, **bans)
+            checked += 1
+        except TooManyStates:
+            continue
+    assert checked > 12
+    assert patched > 8
