@@ -1,0 +1,27 @@
+"""For trying out domains before there are handlers, and for our own tests: simulated worlds, faults, virtual time.
+
+simulated = SimulatedWorld(problem, faults=[Fault(FaultKind.FAILS, "move(r2, _, _)")])
+run_virtual(executor.run(problem, simulated.world))        sleeps and timeouts take no time
+simulated.holds("at(r2, lab)"), simulated.applied          what is really so, and how often what was done
+"""
+
+from executor.testing.faults import Fault, FaultKind
+from executor.testing.looks import ALL, NOBODY, Observe, SimulatedError
+from executor.testing.simulated import SimulatedWorld
+from executor.testing.truth import Act, Truth
+from executor.testing.virtual import Crash, Stuck, run_virtual
+
+__all__ = [
+    "ALL",
+    "NOBODY",
+    "Act",
+    "Crash",
+    "Fault",
+    "FaultKind",
+    "Observe",
+    "SimulatedError",
+    "SimulatedWorld",
+    "Stuck",
+    "Truth",
+    "run_virtual",
+]

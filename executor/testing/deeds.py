@@ -1,0 +1,169 @@
+"""What handlers of a simulated world do: the declared effects, unless a fault strikes."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.results import ActionResult
+from executor.testing import virtual
+from executor.testing.faults import Fault, FaultKind
+from executor.testing.looks import SimulatedError, name_of
+from executor.testing.samples import results_of
+from planner.model import Action, Atom
+from planner.plan import Step
+
+if TYPE_CHECKING:
+    from executor.testing.simulated import SimulatedWorld
+
+DEATH: Final = -1.0
+"""What a script yields where the process dies; all else that it yields are seconds."""
+Script = Generator[float, None, ActionResult]
+_LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
+
+
+@dataclass(slots=True)
+class Deed:
+    """One call of a handler: `step` is done for the step of a run that has the idempotency key `by`."""
+
+    simulated: SimulatedWorld
+    action: Action
+    skill: str
+    step: Step
+    by: str
+    seconds: float
+    created: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> Atom:
+        """The ground action."""
+        return Atom(self.step.action, self.step.arguments)
+
+    def script(self, struck: tuple[int, Fault] | None) -> Script:
+        """Do the step; yields the seconds to wait, and returns the answer."""
+        kind = None if struck is None else struck[1].kind
+        yield from self._before(kind, struck)
+        if kind in (FaultKind.FAILS, FaultKind.LIES):
+            return self._failed("it did not work") if kind is FaultKind.FAILS else self._answer()
+        objection = self._act(struck)
+        if objection:
+            return self._failed(objection)
+        yield from self._after(kind, struck)
+        return self._failed("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+
+    def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
+        if self.seconds:
+            yield self.seconds
+        match kind:
+            case FaultKind.RAISES:
+                raise SimulatedError(f"{self.step} broke down")
+            case FaultKind.HANGS:
+                yield math.inf
+            case FaultKind.CRASH_BEFORE:
+                yield DEATH
+        if struck is not None and kind is FaultKind.LATE:
+            yield struck[1].delay
+        if struck is not None and kind is FaultKind.CHANGE_BEFORE:
+            self.simulated.meddle(*struck, but=self.name)
+
+    def _after(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
+        match kind:
+            case FaultKind.RAISES_DONE:
+                raise SimulatedError(f"{self.step} broke down")
+            case FaultKind.HANGS_DONE:
+                yield math.inf
+            case FaultKind.CRASH_AFTER:
+                yield DEATH
+            case FaultKind.TWICE:
+                self._act_again()
+        if struck is not None and kind is FaultKind.SLOW:
+            yield struck[1].delay
+        if struck is not None and kind is FaultKind.CHANGE_DURING:
+            self.simulated.meddle(*struck, but=self.name)
+        if struck is not None and kind is FaultKind.CHANGE_AFTER:
+            virtual.later(struck[1].delay, partial(self.simulated.meddle, *struck, but=self.name))
+
+    def _act(self, struck: tuple[int, Fault] | None) -> str:
+        """Change the true world as declared, or say why that cannot be."""
+        truth = self.simulated.truth
+        if self.action.creates:
+            self.created = truth.create(self.action)
+            arguments = (*self.step.arguments, *[name for name, _ in self.created])
+            self.step = Step(self.step.action, arguments, self.step.cost)
+        objection = truth.objection(self.step)
+        if not objection:
+            partly = struck is not None and struck[1].kind is FaultKind.PARTLY
+            dice = self.simulated.faults.dice("part", self.by, self.step) if partly else None
+            truth.apply(self.step, self.by, self.created, dice)
+        return objection
+
+    def _act_again(self) -> None:
+        truth = self.simulated.truth
+        if truth.objection(self.step):
+            truth.touch(self.step, self.by)
+        else:
+            truth.apply(self.step, self.by)
+
+    def _answer(self) -> ActionResult:
+        names = [name.removeprefix("?") for name in self.action.creates]
+        created = dict(zip(names, [name for name, _ in self.created], strict=False))
+        found = results_of(self.simulated.wanted[self.action.name], str(self.step))
+        return ActionResult(**{"text": f"{self.step} is done", **found}, created=created)
+
+    def _failed(self, reason: str) -> ActionResult:
+        return ActionResult.failed(f"{self.step}: {reason}")
+
+
+def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: bool) -> Callable[..., Any]:
+    """Return a function that carries out `action` in the simulated world."""
+    names = [each.name.removeprefix("?") for each in action.parameters]
+
+    def deed(context: Any, parameters: dict[str, Any]) -> tuple[Script, bool]:
+        step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
+        struck = simulated.strike(Atom(step.action, step.arguments), skill)
+        key = getattr(context, "key", "") or str(step)
+        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action))
+        return found.script(struck), struck is not None and struck[1].kind in _LATE
+
+    async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:
+        script, is_late = deed(context, parameters)
+        if is_late:  # what is under way in the world does not end because nobody waits for it any more
+            return await asyncio.shield(asyncio.ensure_future(_play(script)))
+        return await _play(script)
+
+    def carry_out_in_thread(context: Any = None, **parameters: Any) -> ActionResult:
+        return _play_in_thread(deed(context, parameters)[0])
+
+    return carry_out_in_thread if is_plain else carry_out
+
+
+async def _play(script: Script) -> ActionResult:
+    while True:
+        try:
+            pause = next(script)
+        except StopIteration as end:
+            result: ActionResult = end.value
+            return result
+        if pause == DEATH:
+            await virtual.die("the simulated process died")
+        elif pause == math.inf:
+            await asyncio.Event().wait()
+        else:
+            await asyncio.sleep(pause)
+
+
+def _play_in_thread(script: Script) -> ActionResult:
+    while True:
+        try:
+            pause = next(script)
+        except StopIteration as end:
+            result: ActionResult = end.value
+            return result
+        if pause == DEATH:
+            virtual.die_in_thread("the simulated process died")
+        else:
+            virtual.sleep(pause)

@@ -1,0 +1,152 @@
+"""What goes wrong in a simulated world, where, and how often; the same seed gives the same faults."""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from planner.declare.syntax import NotationError, parse_atom
+from planner.errors import InputError
+from planner.model import Atom
+
+
+class FaultKind(Enum):
+    """What can go wrong."""
+
+    FAILS = "the handler says that it failed, and has done nothing"
+    RAISES = "the handler raises, and has done nothing"
+    FAILS_DONE = "the handler says that it failed, though it has acted"
+    RAISES_DONE = "the handler raises, though it has acted"
+    LIES = "the handler says that it is done, and has done nothing"
+    PARTLY = "the handler says that it is done, and some of the effects are missing"
+    TWICE = "the handler does it twice"
+    LATE = "the handler acts and answers late"
+    SLOW = "the handler acts, and answers late"
+    HANGS = "the handler does nothing, and never answers"
+    HANGS_DONE = "the handler acts, and never answers"
+    CRASH_BEFORE = "the process dies before the handler acts"
+    CRASH_AFTER = "the process dies when the handler has acted"
+    CHANGE_BEFORE = "somebody else changes the world before the handler acts"
+    CHANGE_DURING = "somebody else changes the world while the handler is at work"
+    CHANGE_AFTER = "somebody else changes the world right after the handler has answered"
+    OBSERVER_FAILS = "the observer raises"
+    OBSERVER_LATE = "the observer answers late"
+    OBSERVER_CANNOT_SAY = "the observer cannot say"
+    OBSERVER_WRONG = "the observer says what is not so"
+
+    @property
+    def is_of_observers(self) -> bool:
+        """Whether observers have this fault, and not handlers."""
+        return self.name.startswith("OBSERVER_")
+
+
+LONG: Final = 3600.0
+"""Seconds that are late for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of the handlers whose ground action `at` covers, or of the observers of the facts that it covers.
+
+    `at` is a name, or a pattern like `move(r1, _, _)`; "" covers everything. The first `skip` calls go well, then the
+    fault strikes `times` times (None: always, so that what it covers is broken for good), each time with the
+    probability `rate`. `seconds` is how late what is late is: an hour unless stated, and for a change after a step 0.
+    `skill` is the handler that has the fault; "": all. `facts` are literals that a change from outside makes true;
+    without them somebody else does a random action.
+    """
+
+    kind: FaultKind
+    at: str = ""
+    skip: int = 0
+    times: int | None = 1
+    rate: float = 1.0
+    seconds: float | None = None
+    skill: str = ""
+    facts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        pattern_of(self.at)
+        if self.skip < 0 or (self.times is not None and self.times < 0):
+            raise InputError(f"skip and times of a fault are at least 0, not {self.skip} and {self.times}")
+        if not (0 <= self.rate <= 1 and 0 <= self.delay < math.inf):
+            raise InputError(f"rate is a probability and seconds a time, not {self.rate!r} and {self.seconds!r}")
+
+    @property
+    def delay(self) -> float:
+        """Seconds that what is late is late."""
+        if self.seconds is None:
+            return 0.0 if self.kind is FaultKind.CHANGE_AFTER else LONG
+        return self.seconds
+
+    @property
+    def is_for_good(self) -> bool:
+        """Whether what it covers never works."""
+        return self.times is None and self.rate == 1 and not self.skip and self.kind in BREAKING
+
+    def covers(self, name: Atom, skill: str = "") -> bool:
+        """Return whether the fault is one of `name`, a ground action or a fact."""
+        pattern = pattern_of(self.at)
+        if pattern is None:
+            covered = True
+        elif pattern.args:
+            covered = pattern.matches(name)
+        else:
+            covered = pattern.predicate == name.predicate
+        return covered and (not self.skill or not skill or self.skill == skill)
+
+
+BREAKING: Final = frozenset(
+    {FaultKind.FAILS, FaultKind.RAISES, FaultKind.LIES, FaultKind.HANGS, FaultKind.CRASH_BEFORE}
+)
+"""The faults that keep a handler from having any effect."""
+
+
+def pattern_of(text: str) -> Atom | None:
+    """Return what `text` covers; None for everything. Raises `InputError` for what is no atom."""
+    try:
+        return parse_atom(text) if text else None
+    except NotationError as mistake:
+        raise InputError(f"a fault is said to be at {text!r}: {mistake.problem}", hint=mistake.hint) from None
+
+
+class Faults:
+    """Decides which fault strikes a call; `strikes` counts how often each did.
+
+    The decision is a function of the seed, the fault and the number of the call alone.
+    """
+
+    def __init__(self, faults: Iterable[Fault], seed: int, strikes: Counter[int]) -> None:
+        self.faults = list(faults)
+        self.seed = seed
+        self.strikes = strikes
+        self._calls: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def strike(self, name: Atom, skill: str = "", *, of_observers: bool = False) -> tuple[int, Fault] | None:
+        """Return the fault that strikes this call, the first of those that do, with its number."""
+        with self._lock:
+            struck = [
+                (number, fault)
+                for number, fault in enumerate(self.faults)
+                if fault.kind.is_of_observers is of_observers
+                and fault.covers(name, skill)
+                and self._strikes(number, fault)
+            ]
+        return struck[0] if struck else None
+
+    def _strikes(self, number: int, fault: Fault) -> bool:
+        call = self._calls[number]
+        self._calls[number] += 1
+        if call < fault.skip or (fault.times is not None and self.strikes[number] >= fault.times):
+            return False
+        return fault.rate == 1 or self.dice("rate", number, call).random() < fault.rate
+
+    def dice(self, *about: Any) -> random.Random:
+        """Return random numbers of their own for what they are drawn for."""
+        return random.Random(" ".join(map(str, (self.seed, *about))))  # noqa: S311 - faults, not secrets

@@ -1,0 +1,116 @@
+"""`SimulatedWorld`: handlers that change a world as declared, and observers that look at it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from executor.testing.deeds import handler
+from executor.testing.faults import Fault, Faults
+from executor.testing.looks import ALL, Observe, in_place_predicates, look_at, patterns
+from executor.testing.samples import sample, wanted_of
+from executor.testing.truth import Act, Truth
+from executor.world import MAIN, World
+from planner.declare.syntax import parse_literal
+from planner.kinds import AnyProblem, is_other_problem
+from planner.model import REQUIRED, Action, Atom, Formula, Problem
+
+
+class SimulatedWorld:
+    """A world in which actions do what they declare, unless `faults` strike; the seed decides what is random.
+
+    `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
+    duration of their action; of the actions, a random share `plain` has plain functions for handlers, which run in
+    threads, and each has `skills` handlers. With a `ledger`, a file, the world outlives the process.
+    """
+
+    def __init__(
+        self,
+        problem: AnyProblem,
+        *,
+        seed: int = 0,
+        faults: Iterable[Fault] = (),
+        observe: Observe = ALL,
+        seconds: float | None = None,
+        plain: float = 0.0,
+        skills: int = 1,
+        ledger: Path | None = None,
+    ) -> None:
+        self.problem: Problem = problem.classical if is_other_problem(problem) else problem  # type: ignore[assignment]
+        self.seed = seed
+        self.truth = Truth(self.problem, seed, ledger)
+        self.faults = Faults(faults, seed, self.truth.struck)
+        self.in_place = in_place_predicates(self.problem.domain)
+        self.wanted = wanted_of(self.problem.domain)
+        self.lies: list[Atom] = []
+        self.world = World(problem.domain)
+        self._seconds = seconds
+        self._add_handlers(plain, skills)
+        self._add_observers(observe)
+
+    def _add_handlers(self, plain: float, skills: int) -> None:
+        for name, action in self.problem.domain.actions.items():
+            is_plain = random.Random(f"plain {self.seed} {name}").random() < plain  # noqa: S311 - a simulation
+            for number in range(1, skills + 1):
+                skill = MAIN if number == 1 else f"skill-{number}"
+                self.world.handler(name, name=skill)(handler(self, action, skill, is_plain=is_plain))
+
+    def _add_observers(self, observe: Observe) -> None:
+        looks = patterns(self.problem.domain)
+        for name in observe.chosen(self.problem.domain, self.seed):
+            self.world.observer(
+                str(looks[name]),
+                conclusive=observe.conclusive,
+                settle_within=observe.settle_within,
+                timeout=observe.timeout,
+            )(look_at(self, looks[name], observe.lag))
+
+    @property
+    def applied(self) -> dict[str, int]:
+        """How often each step (by its idempotency key) and each ground action changed the true world."""
+        return self.truth.applied
+
+    @property
+    def acts(self) -> list[Act]:
+        """What was done to the true world, in order."""
+        return self.truth.acts
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that hold, derived ones left out."""
+        return self.truth.facts
+
+    def holds(self, formula: Formula | str) -> bool:
+        """Return whether `formula`, or a literal as text, holds in the true world."""
+        return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
+
+    def seconds_of(self, action: Action) -> float:
+        """Return how long handlers of `action` take."""
+        return float(action.duration or 0) if self._seconds is None else self._seconds
+
+    def strike(self, name: Atom, skill: str = "", *, of_observers: bool = False) -> tuple[int, Fault] | None:
+        """Return the fault that strikes a call for a ground action or a fact, with its number."""
+        found = self.faults.strike(name, skill, of_observers=of_observers)
+        if found is not None:
+            self.truth.strike(found[0])
+        return found
+
+    def meddle(self, number: int, fault: Fault, but: Atom) -> None:
+        """Let somebody else change the world as `fault` says: its facts, or by any ground action other than `but`."""
+        if fault.facts:
+            self.truth.change(fault.facts)
+            return
+        dice = self.faults.dice("change", number, self.truth.struck[number])
+        steps = [step for step in self.truth.applicable() if Atom(step.action, step.arguments) != but]
+        if steps:
+            self.truth.apply(dice.choice(steps))
+
+    def parameters(self, action: str) -> dict[str, Any]:
+        """Return plausible values of the data parameters of `action` that come from nowhere else."""
+        return {
+            each.name: sample(each.annotation, f"{each.name} of {action}")
+            for each in self.problem.domain.actions[action].data
+            if each.source is None and each.default == REQUIRED
+        }

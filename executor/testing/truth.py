@@ -1,0 +1,238 @@
+"""The true state of a simulated world, and what was done to it."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+from executor.testing.ledger import Ledger
+from executor.testing.virtual import now
+from planner.declare.syntax import NotationError, parse_atom
+from planner.errors import InputError
+from planner.model import OPEN, Action, Atom, Formula, Object, Problem, TypeHierarchy, Variable
+from planner.plan import Step
+from planner.records import replace
+from planner.validate import Simulation
+
+NOT: Final = "not "
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that was done to the world at a time: `by` a step (its idempotency key), or by somebody else ("").
+
+    `step` is the ground action, "" where facts changed by themselves. `added` and `removed` are the facts whose truth
+    changed, `written` the items that were changed in place, `created` the new objects with their types.
+    """
+
+    at: float
+    step: Atom | None
+    by: str
+    added: tuple[Atom, ...] = ()
+    removed: tuple[Atom, ...] = ()
+    written: tuple[Atom, ...] = ()
+    created: tuple[tuple[str, str], ...] = ()
+
+
+class Truth:
+    """What holds in a simulated world.
+
+    Facts that the problem leaves unknown are decided by the seed: of each pattern with open arguments one instance
+    holds, one without holds or not. With a `ledger`, a file, every change is written there, and what it tells already
+    has happened: so the world outlives the process.
+    """
+
+    def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
+        self.simulation = Simulation(_known(_with_created(problem), random.Random(f"unknown {seed}")))  # noqa: S311
+        self._creating = {name for name, action in problem.domain.actions.items() if action.creates}
+        self.acts: list[Act] = []
+        self.applied: Counter[str] = Counter()
+        self.struck: Counter[int] = Counter()
+        self._written: Counter[Atom] = Counter()
+        self._lock = threading.RLock()
+        self._ledger = None if ledger is None else Ledger(ledger)
+        if self._ledger is not None:
+            self._recall(self._ledger)
+
+    def holds(self, formula: Formula) -> bool:
+        """Return whether `formula` holds."""
+        with self._lock:
+            return self.simulation.holds(formula)
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that hold, derived ones left out."""
+        with self._lock:
+            return self.simulation.facts
+
+    def objection(self, step: Step) -> str:
+        """Return why `step` cannot be done now; nothing where it can."""
+        with self._lock:
+            found = self.simulation.objection(step)
+        if found is None:
+            return ""
+        return found.misfit or f"{step} requires {found.condition}, which does not hold"
+
+    def applicable(self) -> list[Step]:
+        """Return the steps that would change something now; none that create objects."""
+        with self._lock:
+            simulation = self.simulation
+            steps = [step for step in simulation.applicable() if step.action not in self._creating]
+            return [step for step in steps if _changes_anything(simulation, step)]
+
+    def create(self, action: Action) -> tuple[tuple[str, str], ...]:
+        """Return new objects for what `action` creates, with their types; a step has them as its last arguments."""
+        with self._lock:
+            taken = {item.name for item in self.simulation.problem.all_objects}
+            found: list[tuple[str, str]] = []
+            for type_ in action.creates.values():
+                names = (f"{type_.lower()}-{number}" for number in range(1, len(taken) + 2))
+                name = next(name for name in names if name not in taken)
+                taken.add(name)
+                found.append((name, type_))
+            self._add_objects(tuple(found))
+            return tuple(found)
+
+    def apply(
+        self, step: Step, by: str = "", created: tuple[tuple[str, str], ...] = (), part: random.Random | None = None
+    ) -> Act:
+        """Do `step`, which can be done; with `part`, random numbers, some of its changes are missing."""
+        with self._lock:
+            changes = self.simulation.changes(step)
+            added, removed = changes.added, changes.removed
+            written = tuple([item for item in changes.modified if OPEN not in item.args])
+            if part is not None:
+                facts = [*added, *removed]
+                kept = part.sample(facts, part.randrange(max(1, len(facts))))
+                added = tuple([fact for fact in added if fact in kept])
+                removed = tuple([fact for fact in removed if fact in kept])
+                written = ()
+            return self._do(Act(now(), Atom(step.action, step.arguments), by, added, removed, written, created))
+
+    def touch(self, step: Step, by: str) -> Act:
+        """Note that `step` was done once more, and that it made no difference."""
+        with self._lock:
+            return self._do(Act(now(), Atom(step.action, step.arguments), by))
+
+    def change(self, literals: Iterable[str]) -> Act:
+        """Make `literals`, as `at(r1, hall)` and `not open(d1)`, true, as if somebody else had."""
+        with self._lock:
+            state = self.simulation.world.state
+            texts = list(literals)
+            added = [_parse(text) for text in texts if not text.startswith(NOT)]
+            removed = [_parse(text.removeprefix(NOT)) for text in texts if text.startswith(NOT)]
+            news = tuple([fact for fact in added if fact not in state])
+            return self._do(Act(now(), None, "", news, tuple([fact for fact in removed if fact in state])))
+
+    def at(self, when: float) -> Simulation:
+        """Return the world as it was at the time `when`."""
+        with self._lock:
+            twin = self.simulation.copy()
+            for act in reversed(self.acts):
+                if act.at <= when:
+                    break
+                twin.world.update(act.added, act.removed)
+            return twin
+
+    def version(self, fact: Atom, when: float) -> int:
+        """Return how often `fact` was written up to the time `when`."""
+        with self._lock:
+            later = sum(fact in (*act.added, *act.removed, *act.written) for act in self.acts if act.at > when)
+            return self._written[fact] - later
+
+    def strike(self, fault: int) -> None:
+        """Remember that the fault of this number struck, also beyond this process."""
+        with self._lock:
+            self.struck[fault] += 1
+            if self._ledger is not None:
+                self._ledger.write_strike(fault)
+
+    def _do(self, act: Act) -> Act:
+        """Let `act` happen, and remember it."""
+        self._happened(act)
+        if self._ledger is not None:
+            self._ledger.write_act(act)
+        return act
+
+    def _happened(self, act: Act) -> None:
+        self.simulation.world.update(act.removed, act.added)
+        if act.step is not None and act.step.predicate in self.simulation.rules.remembered:
+            self.simulation.history.update((), [act.step])
+        self.acts.append(act)
+        self._written.update({*act.added, *act.removed, *act.written})
+        if act.by:
+            self.applied.update({str(act.step), act.by})
+
+    def _add_objects(self, objects: tuple[tuple[str, str], ...]) -> None:
+        """Make the world one with more objects in it."""
+        if objects:
+            old, more = self.simulation, tuple([Object(name, (type_,)) for name, type_ in objects])
+            facts, ran = tuple(old.world.state), tuple(old.history)
+            everything = (*old.problem.objects, *more)
+            self.simulation = Simulation(replace(old.problem, objects=everything, initial=facts, ran=ran))
+
+    def _recall(self, ledger: Ledger) -> None:
+        """Let what the ledger tells have happened."""
+        for strike in ledger.strikes():
+            self.struck[strike] += 1
+        for data in ledger.acts():
+            act = Act(**data)
+            self._add_objects(act.created)
+            self._happened(act)
+
+
+def _changes_anything(simulation: Simulation, step: Step) -> bool:
+    changes = simulation.changes(step)
+    return bool(changes.added or changes.removed or changes.modified)
+
+
+def instances(problem: Problem, pattern: Atom) -> list[Atom]:
+    """Return the ground facts that `pattern` covers."""
+    objects = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    parameters = problem.domain.predicates[pattern.predicate].parameters
+    values = [
+        list(dict.fromkeys(name for type_ in each.types for name in objects.get(type_, ()))) if arg == OPEN else [arg]
+        for arg, each in zip(pattern.args, parameters, strict=True)
+    ]
+    return [Atom(pattern.predicate, row) for row in product(*values)]
+
+
+def _parse(text: str) -> Atom:
+    try:
+        return parse_atom(text)
+    except NotationError as mistake:
+        raise InputError(f"{text!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
+
+
+def _with_created(problem: Problem) -> Problem:
+    """Return `problem` with what actions create as their last parameters: the object is there when they are done."""
+    actions = problem.domain.actions
+    if not any(action.creates for action in actions.values()):
+        return problem
+    opened = {
+        name: replace(
+            action,
+            parameters=(*action.parameters, *(Variable(each, (type_,)) for each, type_ in action.creates.items())),
+            creates={},
+        )
+        for name, action in actions.items()
+    }
+    return replace(problem, domain=replace(problem.domain, actions=opened))
+
+
+def _known(problem: Problem, dice: random.Random) -> Problem:
+    """Return `problem` with its unknown facts decided."""
+    facts = dict.fromkeys(problem.initial)
+    for pattern in problem.unknown:
+        choices = instances(problem, pattern)
+        if OPEN not in pattern.args and dice.random() < 1 / 2:
+            continue
+        if choices and not any(pattern.matches(fact) for fact in facts):
+            facts[dice.choice(choices)] = None
+    return replace(problem, initial=tuple(facts), unknown=())
