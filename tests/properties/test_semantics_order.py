@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from order_twin import ordered_pairs, reduced
 from random_plans import random_plan
 
-from planner.model import Not
+from planner.model import Atom, Not
 from planner.order import causal_links, partial_order, purposes
 from planner.order.accesses import accesses
-from planner.order.partial import overlap
+from planner.order.links import links_between
+from planner.order.orderings import orderings
+from planner.order.patterns import Patterns, overlap
 from planner.validate import Simulation, validate
 
 
@@ -38,6 +41,36 @@ def test_every_linearisation_is_valid(rng):
         verdict = validate(plan.problem, [plan.steps[number - 1] for number in order])
         assert verdict.valid, (order, verdict.reason)
         assert verdict.cost == plan.cost
+
+
+@settings(max_examples=150)
+@given(st.randoms(use_true_random=False))
+def test_the_order_is_that_of_all_pairs(rng):
+    plan = random_plan(rng, longest=14)
+    graph = partial_order(plan.problem, plan)
+    expected = reduced(ordered_pairs(plan.problem, plan), len(plan))
+    assert {pair: graph.edges[pair]["reason"] for pair in graph.edges} == expected
+
+
+@settings(max_examples=150)
+@given(st.randoms(use_true_random=False))
+def test_few_pairs_say_the_whole_order(rng):
+    import networkx as nx
+
+    plan = random_plan(rng, longest=14)
+    found = accesses(plan.problem, plan)
+    few = orderings(found, links_between(found, plan.problem.ran))
+    graph = nx.DiGraph([(each.earlier, each.later) for each in few if each.later <= len(plan)])
+    every = nx.DiGraph(list(ordered_pairs(plan.problem, plan)))
+    assert nx.transitive_closure(graph).edges == nx.transitive_closure(every).edges
+
+
+PATTERNS = [Atom(name, args) for name in "pq" for args in product("ab_", repeat=2)]
+
+
+@given(st.sets(st.sampled_from(PATTERNS)), st.sampled_from(PATTERNS))
+def test_patterns_are_found_by_what_overlaps_them(patterns, other):
+    assert set(Patterns(patterns).overlapping(other)) == {each for each in patterns if overlap(each, other)}
 
 
 @settings(max_examples=40)
