@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from planner.errors import PlanError
 from planner.model import Action, Atom, Problem
 from planner.order.bounds import possible_world
 from planner.order.support import Literals, RankedWorld, Support
 from planner.plan import Plan, Step
-from planner.validate import Changes, Simulation, validate
+from planner.validate import Changes, Replay, Simulation, Verdict
+from planner.validate.ready import Ready, Test, split
 from planner.validate.simulation import bound
 from planner.validate.state import State
 
-GOAL = Step("goal")
+GOAL: Final = Step("goal")
+NO_CHANGES: Final = Changes((), (), (), (), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,25 +39,59 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
 
     Raises `PlanError` for an invalid plan.
     """
-    verdict = validate(problem, plan.steps)
-    if not verdict.valid:
+    reads, changes = _replayed(problem, plan.steps)
+    if None in reads:
+        reads = list(_traced(problem, plan.steps, reads, changes))
+    actions = problem.domain.actions
+    histories = [_history(actions[step.action], step) for step in plan.steps]
+    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), strict=True)
+    return [Access(step, known or Literals(), change, history) for step, known, change, history in every]
+
+
+def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:
+    """Return what steps and the goal read, None where it is not plain to see, and what the steps change."""
+    replay = Replay(problem)
+    simulation = replay.simulation
+    reads: list[Literals | None] = []
+    changes = []
+    for step in steps:
+        _check(replay.objection(step))
+        ready = simulation.rules.ready(step)
+        is_plain = isinstance(ready, Ready) and ready.fixed is not None and not ready.rest
+        reads.append(_literals(ready.tests) if isinstance(ready, Ready) and is_plain else None)
+        changes.append(replay.apply(step))
+    _check(replay.end(None))
+    rules = simulation.rules
+    lookups, rest = split(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
+    goal = _literals((each.predicate, each.args, each.positive) for each in lookups)
+    return [*reads, None if rest else goal], changes
+
+
+def _literals(tests: Iterable[Test]) -> Literals:
+    return {(Atom(predicate, row), positive): None for predicate, row, positive in tests}
+
+
+def _check(verdict: Verdict | None) -> None:
+    if verdict is not None and not verdict.valid:
         raise PlanError(f"only a valid plan has an order: {verdict.reason}")
-    first = Simulation(problem)
-    all_changes = [first.apply(step) for step in plan.steps]
-    second = Simulation(problem)
-    second.world = world = RankedWorld(State(problem.initial), second.rules.axioms)
+
+
+def _traced(
+    problem: Problem, steps: Sequence[Step], known: Sequence[Literals | None], all_changes: Sequence[Changes]
+) -> Iterator[Literals]:
+    """Yield what steps and the goal read: what is `known`, else what suffices for what they did."""
+    simulation = Simulation(problem)
+    simulation.world = world = RankedWorld(State(problem.initial), simulation.rules.axioms)
     provided = {fact for changes in all_changes for fact in changes.provided}
     removed = {fact for changes in all_changes for fact in changes.removed}
     initial = dict.fromkeys(problem.initial)
-    possible = possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, second.rules.axioms)
+    possible = possible_world(initial | dict.fromkeys(provided), initial.keys() - removed, simulation.rules.axioms)
     support = Support(world, possible)
-    found = []
-    for step, changes in zip(plan.steps, all_changes, strict=True):
-        action = problem.domain.actions[step.action]
-        found.append(Access(step, _reads(second, support, step), changes, _history(action, step)))
-        second.apply(step)
-    reads = support.base(second.rules.compiler.compile(problem.goal.hard), {}, holds=True)
-    return [*found, Access(GOAL, reads, Changes((), (), (), (), ()), ())]
+    for step, reads in zip(steps, known, strict=False):
+        yield _reads(simulation, support, step) if reads is None else reads
+        simulation.apply(step)
+    goal = known[-1]
+    yield support.base(simulation.rules.compiler.compile(problem.goal.hard), {}, holds=True) if goal is None else goal
 
 
 def _reads(simulation: Simulation, support: Support, step: Step) -> Literals:
