@@ -13,7 +13,7 @@ BUSY: Final = 10.0
 """Seconds to wait for another process that is writing."""
 RESTORE: Final = "restore it from a copy; what can still be read is read by the sqlite3 command"
 _ROOM: Final = "make room and try again: what was appended before is kept, what was being appended is not"
-_FOUND: Final = {
+FOUND: Final = {
     sqlite3.SQLITE_FULL: ("the disk is full", _ROOM),
     sqlite3.SQLITE_IOERR: (
         "the operating system refused to read or write it",
@@ -34,6 +34,7 @@ _FOUND: Final = {
         "two processes are writing one run, which the lock beside it prevents unless that was deleted; end one of them",
     ),
 }
+"""What was found, and what to do, for SQLite's primary result codes."""
 _DAMAGE: Final = {
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", RESTORE),
     sqlite3.SQLITE_NOTADB: (
@@ -52,13 +53,13 @@ def told(path: Path, error: sqlite3.Error) -> JournalError:
     if code in _DAMAGE:
         found, hint = _DAMAGE[code]
         return DamagedError(path, f"{found} ({error})", hint)
-    found, hint = _FOUND.get(code or 0, ("SQLite gave up", RESTORE))
+    found, hint = FOUND.get(code or 0, ("SQLite gave up", RESTORE))
     return JournalError(path, f"{found} ({name}: {error})", hint)
 
 
 def told_by_system(path: Path, error: OSError) -> JournalError:
     """Return `error`, which came up while the file `path` was used, as one of ours."""
-    hint = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else _FOUND[sqlite3.SQLITE_CANTOPEN][1]
+    hint = _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else FOUND[sqlite3.SQLITE_CANTOPEN][1]
     return JournalError(path, f"it cannot be used ({error.strerror})", hint)
 
 

@@ -5,13 +5,14 @@ Triggers keep the tables append-only, also against `INSERT OR REPLACE`, and numb
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from pathlib import Path
 from typing import Final
 
 from executor.errors import DamagedError, JournalError
-from executor.journal.failures import BUSY, RESTORE, told
+from executor.journal.failures import BUSY, FOUND, RESTORE, told
 
 APPLICATION: Final = 0x466F7265  # "Fore"
 VERSION: Final = 1
@@ -66,7 +67,10 @@ def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
     if power:  # on macOS, an ordinary fsync leaves data in the drive
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA checkpoint_fullfsync = ON")
-    _make(connection)
+    if not os.access(path, os.W_OK):  # SQLite would say so when the first event is written
+        raise JournalError(path, *FOUND[sqlite3.SQLITE_READONLY])
+    if not _kept(connection):
+        _make(connection)
     missing = sorted({*_STATEMENTS} - _kept(connection))
     if missing:
         what = " ".join(missing[0].split("(")[0].split()[1:3])
@@ -123,7 +127,7 @@ def _kept(connection: sqlite3.Connection) -> set[str]:
 
 
 def _make(connection: sqlite3.Connection) -> None:
-    """Make the tables, all or none, where there are none; fails where nothing can be written, in any case."""
+    """Make the tables, all or none; another process may have been faster."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _kept(connection):
