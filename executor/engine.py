@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -15,8 +15,9 @@ from uuid import uuid4
 from executor.asking import Asking, Callback
 from executor.data import dumped
 from executor.errors import RunError
-from executor.events import Answered, Event, MemorySet, RunEnded, RunStarted, from_data, to_data
+from executor.events import Answered, Event, MemorySet, RunEnded, RunResumed, RunStarted, from_data, to_data
 from executor.journal import Journal
+from executor.listeners import Audience, Follower, Listener
 from executor.observe import Lookout
 from executor.perform import Performer
 from executor.plans import ActionPlan, ExecutionModel
@@ -32,6 +33,8 @@ from planner.plan import Plan, Result
 
 KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
+BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+"""The status of a run after events that do not state it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Run:
         self.id = run
         self.state = state
         self._executor = executor
-        self._listeners: list[Callable[[Event], None]] = list(executor.listeners)
+        self.audience = Audience(executor.listeners)
         self.first: RunStarted | None = None
         """The event to begin with, for a run that is new."""
         self.values: Mapping[str, Any] = {}
@@ -78,11 +81,10 @@ class Run:
         kind = type(event).__name__
         journal = self._executor.journal
         if journal is not None and kind not in KEPT:
-            status = event.status.name if isinstance(event, RunEnded) else None
+            status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
             journal.append(self.id, kind, dumped(to_data(event)), status=status)
         self.state.apply(event)
-        for listener in self._listeners:
-            listener(event)
+        self.audience.tell(event)
 
     async def drive(self) -> Outcome:
         """Drive the run until it ends, or waits."""
@@ -111,7 +113,7 @@ class Run:
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Have every event told to `listener`."""
-        self._listeners.append(listener)
+        self.audience.add(listener)
 
     def start(self) -> None:
         """Begin to drive the run as a task."""
@@ -151,7 +153,7 @@ class Executor:
     ask: Callback | Literal["later"] = None
     stay: bool = False
     durability: Literal["process", "power"] = "process"
-    listeners: tuple[Callable[[Event], None], ...] = ()
+    listeners: tuple[Listener | Follower, ...] = ()
     seed: int = 0
     performer: Performer = field(init=False, default_factory=Performer)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
@@ -204,15 +206,20 @@ class Executor:
 
     async def driven(self, run: Run) -> Outcome:
         """Drive `run`, which nobody else may drive meanwhile."""
-        with self._driving(run.id):
-            self._runs[run.id] = run
-            try:
-                if run.first is not None:
-                    run.emit(run.first)
-                    run.state.memory.merge(run.values)
-                return await run.drive()
-            finally:
-                self._runs.pop(run.id, None)
+        with self._driving(run.id), self._at_work(run):
+            if run.first is not None:
+                run.emit(run.first)
+                run.state.memory.merge(run.values)
+            return await run.drive()
+
+    @contextmanager
+    def _at_work(self, run: Run) -> Iterator[None]:
+        self._runs[run.id] = run
+        try:
+            with run.audience.at(run.state, run.id):
+                yield
+        finally:
+            self._runs.pop(run.id, None)
 
     def _driving(self, run: str) -> AbstractContextManager[Any]:
         return nullcontext() if self.journal is None else self.journal.drive(run)
@@ -237,15 +244,13 @@ class Executor:
             taken = Run(self, state, state.problem.entities, run)
             if state.status.is_over:
                 return taken.outcome
-            self._runs[run] = taken
-            try:
+            with self._at_work(taken):
+                taken.emit(RunResumed(run))
                 for question, answer in (answers or {}).items():
                     taken.emit(Answered(question, answer))
                 for step, result in (results or {}).items():
                     taken.complete(step, result)
                 return await taken.drive()
-            finally:
-                self._runs.pop(run, None)
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
         """Return the state of a run, as the journal has it."""

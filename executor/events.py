@@ -58,6 +58,13 @@ class RunStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run was taken up again, from the journal."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
 class StepStarted:
     """A handler is about to be called, with these data `parameters`; `sources` say where each came from."""
 
@@ -196,6 +203,7 @@ class RunEnded:
 
 Event = (
     RunStarted
+    | RunResumed
     | StepStarted
     | StepProgress
     | StepReturned

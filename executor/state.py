@@ -20,6 +20,7 @@ from executor.events import (
     PlanChanged,
     RunEnded,
     RungTaken,
+    RunResumed,
     RunStarted,
     StepEnded,
     StepProgress,
@@ -131,6 +132,8 @@ class RunState:
         match event:
             case RunStarted(run, _, model):
                 self.run, self.model, self.status = run, model, RunStatus.ACTIVE
+            case RunResumed():
+                self.status, self.reason = RunStatus.ACTIVE, ""
             case StepStarted(id_, attempt, skill, _, parameters):
                 record = self.steps[id_]
                 self._move(record, StepStatus.RUNNING)
