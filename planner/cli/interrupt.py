@@ -63,6 +63,20 @@ class Watchman:
 
 
 @contextmanager
+def finishing() -> Iterator[None]:
+    """Let the body, which hands over what was found, come to its end: only a second signal interrupts it."""
+    watchman = Watchman()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    with watchman.searching():
+        before = {number: signal.signal(number, watchman.interrupt) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
 def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
     """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `LimitReached`."""
     watchman = Watchman()

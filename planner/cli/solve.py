@@ -11,7 +11,7 @@ from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import LimitReached
 from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
-from planner.cli.interrupt import interruptible
+from planner.cli.interrupt import finishing, interruptible
 from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
@@ -99,7 +99,7 @@ def run(
 
     with shown(watch, quiet=quiet):
         result = attempt(work, watch)
-    with collector_paused():
+    with finishing(), collector_paused():
         if not quiet or result.status is Status.UNSUPPORTED:
             tell(summary(result))
         if tree and result.plan is not None:

@@ -504,3 +504,22 @@ def test_a_command_that_cannot_be_loaded_harms_no_other(
     with pytest.raises(SystemExit) as ended:
         main(["extra"])
     assert ended.value.code == Exit.USAGE
+
+
+def test_a_signal_while_a_plan_is_written_does_not_lose_it(
+    corridor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = import_module("planner.cli.solve")
+    written = module.ipc_text
+
+    def disturbed(result: Result) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return written(result)
+
+    monkeypatch.setattr(module, "ipc_text", disturbed)
+    monkeypatch.setattr(limits.resource, "setrlimit", lambda *_: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", str(corridor), "--json", "--plan-file", str(tmp_path / "plan")])
+    assert ended.value.code == 0
+    assert (tmp_path / "plan").read_text(encoding="utf-8").count("(move r") == 10
+    assert json.loads(capsys.readouterr().out)["cost"] == 10
