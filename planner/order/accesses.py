@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,12 +63,13 @@ def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | 
     _check(replay.end(None))
     rules = simulation.rules
     lookups, rest = split(rules.compiler.compile(problem.goal.hard), rules.axioms.__contains__)
-    goal = _literals((each.predicate, each.args, each.positive) for each in lookups)
+    goal = _literals([(each.predicate, each.args, each.positive) for each in lookups])
     return [*reads, None if rest else goal], changes
 
 
-def _literals(tests: Iterable[Test]) -> Literals:
-    return {(Atom(predicate, row), positive): None for predicate, row, positive in tests}
+def _literals(tests: Sequence[Test]) -> Literals:
+    """Return `tests` as literals, the last first, as `Support` gives them."""
+    return {(Atom(predicate, row), positive): None for predicate, row, positive in reversed(tests)}
 
 
 def _check(verdict: Verdict | None) -> None:
