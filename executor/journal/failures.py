@@ -37,6 +37,7 @@ FOUND: Final = {
 """What was found, and what to do, for SQLite's primary result codes."""
 _DAMAGE: Final = {
     sqlite3.SQLITE_CORRUPT: ("the file is damaged", RESTORE),
+    sqlite3.SQLITE_ERROR: ("the file is damaged: our statements do not fit its tables", RESTORE),
     sqlite3.SQLITE_NOTADB: (
         "this is no SQLite database, or its beginning is damaged",
         "name another file, or restore it",
@@ -45,8 +46,8 @@ _DAMAGE: Final = {
 }
 
 
-def told(path: Path, error: sqlite3.Error) -> JournalError:
-    """Return `error`, which came up while the journal in `path` was used, as one of ours."""
+def told(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> JournalError:
+    """Return `error`, which `sqlite3` raised while the journal in `path` was used, as one of ours."""
     code = getattr(error, "sqlite_errorcode", None)
     code = None if code is None else code & 0xFF  # the rest are details, which the name tells
     name = getattr(error, "sqlite_errorname", "")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from executor.errors import DamagedError, JournalError
-from executor.journal.failures import BUSY, FOUND, RESTORE, told
+from executor.journal.failures import BUSY, FOUND, RESTORE
 
 APPLICATION: Final = 0x466F7265  # "Fore"
 VERSION: Final = 1
@@ -46,7 +46,7 @@ _STATEMENTS: Final = tuple(f"CREATE {each.strip().rstrip(';')}" for each in (_TA
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection to the journal in `path`, or to an empty database; nothing has been written yet.
 
-    Raises `JournalError` for anything else.
+    Raises `JournalError` for anything else, and what `sqlite3` raises.
     """
     _look(path)
     connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
@@ -59,7 +59,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
-    """Make the journal if there is none, and set how it is written; raises `JournalError`, `sqlite3.Error`."""
+    """Make the journal if there is none, and set how it is written; raises as `connect`."""
     _switch(connection, path)
     connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
@@ -89,12 +89,9 @@ def _look(path: Path) -> None:
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> None:
-    try:
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    except sqlite3.Error as error:
-        raise told(path, error) from error
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if empty and application == version == 0:
         return
     if application != APPLICATION:

@@ -95,7 +95,7 @@ class Store:
     def _telling(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise told(self.path, error) from error
         except UnicodeEncodeError as error:
             raise unkeepable(self.path, error) from None

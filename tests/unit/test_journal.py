@@ -260,6 +260,16 @@ def test_a_closed_journal_says_so(path):
         (lambda path: altered(path, "PRAGMA user_version = 2"), "version 2, and this forethought reads 1", "newer"),
         (lambda path: altered(path, "PRAGMA user_version = 0"), "version 0, and", "restore"),
         (lambda path: altered(path, "DROP TRIGGER events_stay"), "its TRIGGER events_stay is missing", "restore"),
+        (
+            lambda path: replaced(path, b"BEFORE DELETE", b"BEFORE DELE\xd4E"),
+            "something else where text should",
+            "restore",
+        ),
+        (
+            lambda path: replaced(path, b"checksum INTEGER", b"checksum INTEGOR"),
+            "its TABLE .* is missing, or not",
+            "restore",
+        ),
         (lambda path: altered(path, "ALTER TABLE events ADD COLUMN x"), "its TABLE events is missing", "restore"),
     ],
 )
@@ -276,6 +286,12 @@ def foreign(path, statement):
     connection.execute(statement)
     connection.commit()
     connection.close()
+
+
+def replaced(path, old, new):
+    filled(path)
+    assert old in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(old, new))
 
 
 def altered(path, statement):
