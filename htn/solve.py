@@ -14,7 +14,8 @@ from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.errors import InputError, UnsupportedError
-from planner.plan import Progress, Result, Status
+from planner.model.domain import creates_objects
+from planner.plan import Progress, Result, Status, StoppedBy
 from planner.records import replace
 from planner.search.run import Ending, Steps
 from planner.strategy import MODES, checked_name
@@ -41,6 +42,9 @@ def solve(
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     check_limits(time_limit, memory_limit)
+    if creates_objects(problem.domain.classical):
+        reason = "created objects, in hierarchical search; planner.creation.with_placeholders names some of them"
+        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
     if engine is not None:
         from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 

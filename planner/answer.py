@@ -161,11 +161,7 @@ class Answer:
 @kept_with_domain
 def _refused(domain: DomainModel) -> list[str]:
     """Return what search does not take in the actions of `domain`."""
-    actions = domain.actions.items()
-    return [
-        *[f"created objects (in {name})" for name, action in actions if action.creates],
-        *[f"uncertain outcomes (of {name})" for name, action in actions if action.outcomes],
-    ]
+    return [f"uncertain outcomes (of {name})" for name, action in domain.actions.items() if action.outcomes]
 
 
 def unsupported(problem: Problem) -> Result | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+from planner.creation import for_steps
 from planner.declare.words import count
 from planner.errors import Location, PlanError, did_you_mean
 from planner.model import Number, Problem
@@ -30,10 +31,11 @@ def steps_from(data: Any, problem: Problem, source: str) -> tuple[Plan, Number |
     """Return the same of what was read from JSON: a result, a plan, or a list of steps."""
     place = Location(source)
     items = _steps(data, place)
-    objects = {each.name for each in problem.all_objects}
     steps = [_step(item, number, place) for number, item in enumerate(items, start=1)]
+    expanded = for_steps(problem, steps)
+    objects = {each.name for each in expanded.all_objects}
     for number, step in enumerate(steps, start=1):
-        _check_names(step, f"step {number}", problem, objects, place)
+        _check_names(step, f"step {number}", expanded, objects, place)
     plan = Plan(tuple(steps), problem)
     return plan, plan.cost if all("cost" in item for item in items) else None
 

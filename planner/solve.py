@@ -12,6 +12,7 @@ from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
+from planner.model.domain import creates_objects
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Space
 from planner.strategy import automatic, checked_names, chosen
@@ -48,6 +49,11 @@ def solve(
             return problem.solve(mode=mode, search=search, heuristic=heuristic, engine=engine, **within)
         raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
+    if creates_objects(problem.domain):
+        from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
+
+        options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
+        return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
     if engine is not None:
         from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from htn.hddl.renamed import renamed_domain, renamed_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task
+from planner.creation import refuse_creation
 from planner.model import TRUE, DomainModel, Metric, Problem
 from planner.pddl.expressions import atom, block, conjoined, variables
 from planner.pddl.writer import actions, declared, initial, metric, opening, requirements
@@ -69,6 +70,7 @@ def _plain_domain(domain: HtnDomain) -> HtnDomain:
     """Return `domain` with plain ADL actions."""
     from planner.normalise import to_adl  # noqa: PLC0415 - only writing needs it
 
+    refuse_creation(domain.classical, "in HDDL")
     return replace(domain, classical=to_adl(Problem(domain.name, domain.classical)).domain)
 
 

@@ -16,6 +16,7 @@ from planner.normalise.conditions import Conjunction, disjuncts
 def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
     """Yield what is odd about `action` on its own."""
     yield from _unused_parameters(action)
+    yield from _unused_creations(action)
     yield from _contradictions(action)
     yield from _effects(action)
     yield from _known_effects(action, domain)
@@ -33,6 +34,19 @@ def _unused_parameters(action: Action) -> Iterator[Finding]:
                 f"action {action.name}",
                 f"the parameter '{parameter.name.removeprefix('?')}' is used in no condition, effect or cost",
                 "it only multiplies the ground actions: leave it out",
+            )
+
+
+def _unused_creations(action: Action) -> Iterator[Finding]:
+    used = _terms(action)
+    for name in action.creates:
+        if name not in used:
+            yield Finding(
+                Level.WARNING,
+                "unused-creation",
+                f"action {action.name}",
+                f"it creates '{name.removeprefix('?')}', of which no effect says anything",
+                "provide a fact of it: no condition and no goal can find it otherwise",
             )
 
 

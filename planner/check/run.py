@@ -11,6 +11,7 @@ from planner.check.reach import check_reach
 from planner.check.single import check_single_values
 from planner.check.usage import usage
 from planner.check.vocabulary import check_predicates, check_types
+from planner.creation.reach import with_enough
 from planner.model import DomainModel, Problem
 
 
@@ -22,15 +23,11 @@ def check_domain(domain: DomainModel) -> list[Finding]:
 def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
     """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain, budget = problem.domain, budget or Budget()
-    return _sorted(
-        [
-            *_single_actions(domain),
-            *check_predicates(domain, usage(domain), problem),
-            *check_types(domain),
-            *check_reach(problem, budget),
-            *check_single_values(problem, budget),
-        ]
-    )
+    found = [*_single_actions(domain), *check_predicates(domain, usage(domain), problem), *check_types(domain)]
+    enough = with_enough(problem)
+    if enough is not None:
+        found += [*check_reach(enough, budget), *check_single_values(enough, budget)]
+    return _sorted(found)
 
 
 def _single_actions(domain: DomainModel) -> Iterable[Finding]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from planner.annotations import TYPE_CHECKING, Final, cast
 from planner.cli.arguments import add_domain, add_problem
 from planner.cli.exits import Exit
-from planner.cli.output import give, write_atomically
+from planner.cli.output import give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError, UnsupportedError
 from planner.kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
 from planner.model import DomainModel, Metric, Problem
+from planner.model.domain import creates_objects
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -34,10 +35,21 @@ def arguments(parser: Parser) -> None:
     )
     lowest = "For PDDL (default: the lowest that the domain allows)."
     parser.add_argument("--level", type=one_of(*LEVELS), metavar="|".join(LEVELS), help=lowest)
+    placeholders = "For PDDL and HDDL: so many objects that actions may create, of each type (default: %(default)s)."
+    parser.add_argument("--placeholders", type=how_many, default=3, metavar="N", help=placeholders)
     parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
 
 
-def run(_started: float, *, domain: str, problem: str | None, to: str, level: Level | None, out: Path | None) -> Exit:
+def run(
+    _started: float,
+    *,
+    domain: str,
+    problem: str | None,
+    to: str,
+    level: Level | None,
+    placeholders: int,
+    out: Path | None,
+) -> Exit:
     """Write a domain, and a problem if there is one."""
     from planner.cli.input import domain_or_problem  # noqa: PLC0415 - each command loads only what it runs
 
@@ -46,6 +58,8 @@ def run(_started: float, *, domain: str, problem: str | None, to: str, level: Le
     source = domain_or_problem(domain, problem)
     if to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise not_classical(source, "writing PDDL for")
+    if to in ("pddl", "hddl"):
+        source = without_creation(source, placeholders)
     if out is None:
         give(as_one_text(source, to, level))
         return Exit.OK
@@ -53,6 +67,30 @@ def run(_started: float, *, domain: str, problem: str | None, to: str, level: Le
     for name, text in as_files(source, to, level).items():
         write_atomically(out / name, text)
     return Exit.OK
+
+
+def how_many(text: str) -> int:
+    """Read a whole number above 0."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    from argparse import ArgumentTypeError  # noqa: PLC0415 - only mistakes need it
+
+    raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+
+
+def without_creation(source: Source, number: int) -> Source:
+    """Return `source` with objects in place of those that actions create, and say so; raises where it cannot be."""
+    if not isinstance(source, Problem | DomainModel):
+        return source
+    if not creates_objects(source if isinstance(source, DomainModel) else source.domain):
+        return source
+    if isinstance(source, DomainModel):
+        message = f"actions of '{source.name}' create objects, which stand among the objects of a problem"
+        raise InputError(message, hint="name a problem")
+    from planner.creation import with_placeholders  # noqa: PLC0415 - few domains need it
+
+    tell(f"up to {number} new objects of each type are written; plans that create more are lost")
+    return with_placeholders(source, number)
 
 
 def as_one_text(source: Source, to: str, level: Level | None) -> str:

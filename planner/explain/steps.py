@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planner.creation import for_steps
 from planner.explain.words import readable
 from planner.model import Problem
 from planner.order import CausalLink, causal_links, purposes
@@ -105,6 +106,7 @@ class PlanExplanation:
 
 def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     """Return why each step of `plan` is there. Raises `PlanError` for a plan that is not valid."""
+    source, problem = problem, for_steps(problem, plan.steps)
     links, chains = causal_links(problem, plan), purposes(problem, plan)
     served: dict[int, list[CausalLink]] = {number: [] for number in chains}
     for link in links:
@@ -121,7 +123,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
         )
         for number, step in enumerate(plan.steps, start=1)
     ]
-    leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), problem)
+    leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), source)
     return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None)
 
 

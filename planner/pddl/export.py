@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from planner.budget import Budget, LimitReached
+from planner.creation import refuse_creation
 from planner.errors import PlanError
 from planner.model import Metric, Number, Problem
 from planner.pddl.costs import in_integers, with_tables, without_costs, without_needless_costs
@@ -86,6 +87,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     """
     from planner.normalise import to_adl  # noqa: PLC0415 - only exports need it
 
+    refuse_creation(problem.domain, "in PDDL")
     budget = budget or Budget()
     plain = to_adl(problem)
     plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from planner.annotations import Final
+from planner.creation import for_steps
 from planner.errors import Location, PlanError
 from planner.model import Problem
+from planner.model.domain import creates_objects
 from planner.pddl.expressions import number
+from planner.pddl.lookup import Lookup
 from planner.pddl.names import Names
-from planner.pddl.steps import StepReader
+from planner.pddl.steps import StepReader, Word
 from planner.pddl.trees import quote
 from planner.plan import Plan, Step
 from planner.records import dataclass
@@ -37,11 +40,16 @@ def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
     Raises `PlanError` for lines that are no steps, for actions and objects that the problem does not have, and for
     wrong numbers of arguments. Whether the plan works is for the validator to say.
     """
-    reader = _Reader(problem, source)
     lines = _COMMENT.sub("", text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")).splitlines()
-    return Plan(
-        tuple([step for count, line in enumerate(lines, start=1) for step in reader.steps(line, count)]), problem
-    )
+    names = Names.of(problem)
+    whole = problem
+    if creates_objects(problem.domain):
+        actions = Lookup(names.actions, "action")
+        read = _Reader(source, lambda words: Step(actions.find(*words[0]), tuple([word for word, _ in words[1:]])))
+        whole = for_steps(problem, read.all(lines))
+        names = Names.of(whole)
+    reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
+    return Plan(tuple(reader.all(lines)), problem)
 
 
 @dataclass(slots=True)
@@ -63,12 +71,16 @@ class _Words:
 
 
 class _Reader:
-    """Reads lines; knows the names of the problem in any case, and as `export` writes them."""
+    """Reads lines; `read` makes steps of their words."""
 
-    def __init__(self, problem: Problem, source: str) -> None:
-        names = Names.of(problem)
+    def __init__(self, source: str, read: Callable[[Sequence[Word]], Step]) -> None:
         self._source = source
-        self._read = StepReader(problem, names.actions, names.objects).read
+        self._read = read
+
+    def all(self, lines: Iterable[str]) -> Iterator[Step]:
+        """Yield the steps on `lines`."""
+        for count, line in enumerate(lines, start=1):
+            yield from self.steps(line, count)
 
     def steps(self, line: str, count: int) -> Iterator[Step]:
         """Yield the steps on `line`, which is number `count`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.creation import for_steps
 from planner.errors import InputError
 from planner.model import Atom, Formula, Problem
 from planner.plan import Plan, Step
@@ -12,15 +13,16 @@ class PlanBuilder:
     """Collects steps and applies each of them; see `plan`. Its methods return the builder itself."""
 
     def __init__(self, problem: Problem) -> None:
+        self._problem = problem
         self._simulation = Simulation(problem)
         self._steps: list[Step] = []
 
     def step(self, action: str, *arguments: str) -> PlanBuilder:
         """Append a step. Raises `AssertionError` with the reason where it cannot be applied."""
         step = Step(action, arguments)
-        problem = self._simulation.problem
+        self._make_room(step)
         if self._simulation.objection(step) is not None:
-            raise AssertionError(validate(problem, [*self._steps, step]).reason)
+            raise AssertionError(validate(self._problem, [*self._steps, step]).reason)
         try:
             step = Step(action, arguments, self._simulation.cost(step))
         except InputError as error:
@@ -28,6 +30,14 @@ class PlanBuilder:
         self._simulation.apply(step)
         self._steps.append(step)
         return self
+
+    def _make_room(self, step: Step) -> None:
+        """Have a placeholder for each object that `step` creates."""
+        problem = for_steps(self._problem, [*self._steps, step])
+        if problem.objects != self._simulation.problem.objects:
+            self._simulation = Simulation(problem)
+            for each in self._steps:
+                self._simulation.apply(each)
 
     def holds(self, condition: Formula | str) -> PlanBuilder:
         """Assert that a ground condition holds here; text stands for an atom: `"at(r2, hall)"`, `"not at(r2, lab)"`."""
@@ -47,7 +57,7 @@ class PlanBuilder:
 
     def so_far(self) -> Plan:
         """Return the steps up to here as a plan, whether they reach the goal or not."""
-        return Plan(tuple(self._steps), self._simulation.problem)
+        return Plan(tuple(self._steps), self._problem)
 
 
 def plan(problem: Problem) -> PlanBuilder:

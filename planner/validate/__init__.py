@@ -2,7 +2,9 @@
 
 It shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. A state is a set
 of facts in indexed tables (`state`), conditions are evaluated by joins (`conditions`, `solver`), derived predicates by
-stratified fixed points (`strata`, `world`), and effects as declared (`effects`).
+stratified fixed points (`strata`, `world`), and effects as declared (`effects`). Only where actions create objects does
+it begin with what search begins with, too: `planner.creation` states such a problem as one with placeholders, which
+here may be taken in any order.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from planner.annotations import Any
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
+from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.validate.effects import Changes
 from planner.validate.replay import Replay
@@ -32,7 +35,7 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
-    replay = Replay(problem)
+    replay = Replay(_for_steps(problem, steps))
     for step in steps:
         verdict = replay.objection(step)
         if verdict is not None:
@@ -50,15 +53,25 @@ def _check_arguments(problem: Any, steps: Any) -> None:
         raise InputError("the steps are neither a plan nor a list of steps", hint="a step is Step('move', ('r1', 'a'))")
 
 
+def _for_steps(problem: Problem, steps: Sequence[Step]) -> Problem:
+    """Return `problem` with placeholders for what `steps` create, if its actions create anything."""
+    if not creates_objects(problem.domain):
+        return problem
+    from planner.creation import for_steps  # noqa: PLC0415 - few domains need it
+
+    return for_steps(problem, steps)
+
+
 def simulate(problem: Problem, steps: Plan | Sequence[Step]) -> Iterator[frozenset[Atom]]:
     """Yield the initial state, then the state after each step, derived facts left out.
 
     Raises `PlanError` at the first step that cannot be applied.
     """
     _check_arguments(problem, steps)
-    replay = Replay(problem)
+    steps = steps.steps if isinstance(steps, Plan) else steps
+    replay = Replay(_for_steps(problem, steps))
     yield replay.simulation.facts
-    for step in steps.steps if isinstance(steps, Plan) else steps:
+    for step in steps:
         verdict = replay.objection(step)
         if verdict is not None:
             raise PlanError(verdict.reason)

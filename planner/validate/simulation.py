@@ -104,7 +104,7 @@ class Rules:
         if len(step.arguments) != len(action.parameters):
             return f"{action.signature} takes {len(action.parameters)} arguments, not {len(step.arguments)}"
         if action.creates:
-            return "it creates objects, which cannot be checked before they exist"
+            return "it creates objects: planner.creation.for_steps gives the problem placeholders for them"
         for parameter, argument in zip(action.parameters, step.arguments, strict=True):
             if argument not in self.universe:
                 hint = did_you_mean(argument, self.universe)

@@ -303,7 +303,6 @@ def with_action(**changes):
 @pytest.mark.parametrize(
     ("given", "construct"),
     [
-        (with_action(creates={"ticket": "object"}), "created objects (in go0)"),
         (with_action(outcomes=(Outcome(Decimal("0.5")),)), "uncertain outcomes (of go0)"),
         (replace(chain(), unknown=(fact("p1"),)), "unknown facts"),
         (replace(chain(), goal=Goal(fact("p3"), (SoftGoal(fact("p1"), 1),))), "soft goals"),

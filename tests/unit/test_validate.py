@@ -396,8 +396,6 @@ def test_costs_by_python() -> None:
 def test_what_is_not_known_yet_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="unknown"):
         validate(problem_of(unknown=atoms("p")), [])
-    creating = Declared("act", creates={"ticket": "object"})
-    assert "creates objects" in validate(problem_of(creating), steps("act")).reason
 
 
 def test_copies_go_their_own_way() -> None:

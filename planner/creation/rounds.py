@@ -1,0 +1,197 @@
+"""Search where actions create objects: with few placeholders, then with more, until it is known what more could give.
+
+A round searches the problem with so many placeholders. Its answer holds for plans that create no more; what a plan
+costs that does create more, the creating steps alone say (`planner.creation.bounds`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from planner.annotations import Any, Final
+from planner.budget import Budget, LimitReached
+from planner.creation.bounds import Creation, beyond, creations
+from planner.creation.expansion import in_order
+from planner.creation.placeholders import with_placeholders
+from planner.creation.reach import out_of_reach
+from planner.model import Atom, Goal, Number, Problem
+from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy
+from planner.records import replace
+from planner.validate import validate
+
+MOST_STEPS: Final = 64
+"""Plans with more steps that create objects of one type are not searched for."""
+SECONDS: Final = 5.0
+"""Where time has no limit, a round without a plan lasts so long for each such step; the last one has no limit."""
+
+Solve = Callable[..., Result]
+
+
+def solve_with_creation(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
+    """Return the answer to `problem`, in which actions create objects; `solve` answers for problems without such.
+
+    Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects.
+    """
+    rounds = _Rounds(problem, solve, budget, options)
+    try:
+        return rounds.result()
+    except LimitReached as limit:
+        return rounds.answer(limit.stopped_by)
+    except MemoryError:
+        return rounds.answer(StoppedBy.MEMORY)
+    except KeyboardInterrupt:
+        return rounds.answer(StoppedBy.CANCELLED)
+
+
+class _Rounds:
+    """What is known after the rounds so far: the best plan, and what any plan costs at least."""
+
+    def __init__(self, problem: Problem, solve: Solve, budget: Budget, options: dict[str, Any]) -> None:
+        self._problem = problem
+        self._solve = solve
+        self._budget = budget
+        self._on_progress: Callable[[Progress], None] | None = options.pop("on_progress", None)
+        self._options = options
+        self._creations: list[Creation] = []
+        self._counts: dict[str, int] = {}
+        self._beyond: Number | None = None
+        self._bound: Number | None = None
+        self._plan: Plan | None = None
+        self._spent = Statistics()
+
+    def result(self) -> Result:
+        """Search round after round; raises `LimitReached` between two."""
+        self._creations = creations(self._problem)
+        steps: int | None = 1
+        while steps is not None:
+            found = self._round(steps)
+            if found.status is Status.UNSUPPORTED:
+                return found
+            if found.status is Status.UNSOLVABLE and self._plan is None and self._is_proved(steps):
+                return replace(found, lower_bound=None, statistics=self._spent)
+            if self._is_final(found):
+                return self.answer(found.stopped_by, found.reason)
+            self._budget.check()
+            steps = self._more(steps)
+        kinds = " or ".join(f"'{each.kind}'" for each in self._creations)
+        reason = f"plans with more than {MOST_STEPS} steps that create {kinds} were not searched for"
+        return self.answer(StoppedBy.INCOMPLETE, reason)
+
+    def _is_final(self, found: Result) -> bool:
+        """Return whether more placeholders would tell no more, or are not wanted."""
+        if self._is_optimal or not self._creations or found.stopped_by in (StoppedBy.MEMORY, StoppedBy.CANCELLED):
+            return True
+        return found.plan is not None and found.stopped_by in (StoppedBy.FIRST_PLAN, StoppedBy.INCOMPLETE)
+
+    def _more(self, steps: int) -> int | None:
+        """Return how many creating steps of each kind the next round allows; None if that would be no more."""
+        wanted = [self._enough(each) for each in self._creations]
+        if self._plan is None or None in wanted:
+            return 2 * steps if steps < MOST_STEPS else None
+        most = max(number // each.each for number, each in zip(wanted, self._creations, strict=True) if number)
+        return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
+
+    def _enough(self, creation: Creation) -> int | None:
+        """Return how many placeholders are enough for better plans than the best one; None if that is not known."""
+        return None if self._plan is None else creation.enough(self._plan.cost)
+
+    def _round(self, steps: int) -> Result:
+        """Search with placeholders for so many creating steps of each kind, and note what that shows."""
+        for each in self._creations:
+            enough, most = self._enough(each), steps * each.each
+            number = most if enough is None else min(most, enough)
+            self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
+        self._beyond = beyond(self._creations, self._counts)
+        turn = _Turn(self._budget.cancel, self._share(steps))
+
+        def report(progress: Progress) -> None:
+            self._note(progress.plan, progress.lower_bound)
+            turn.goes_on = self._plan is not None and (self._beyond is None or self._beyond >= self._plan.cost)
+            if self._on_progress is not None:
+                self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+
+        expanded = with_placeholders(self._problem, self._counts)
+        found = self._search(expanded, **self._options, on_progress=report, cancel=turn)
+        self._note(found.plan, found.cost if found.status is Status.OPTIMAL else found.lower_bound)
+        if found.status is Status.UNSOLVABLE:
+            self._note(None, self._beyond)
+        late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
+        return replace(found, stopped_by=StoppedBy.TIME) if late else found
+
+    def _search(self, expanded: Problem, **options: Any) -> Result:
+        budget = self._budget
+        found = self._solve(expanded, time_limit=budget.remaining, memory_limit=budget.memory_limit, **options)
+        self._spent = _sum(self._spent, found.statistics)
+        return found
+
+    def _share(self, steps: int) -> float | None:
+        """Return how many seconds a round may take before there is a plan; None if there is nothing else to do."""
+        rounds = (MOST_STEPS // steps).bit_length()
+        if rounds == 1 or not self._creations:
+            return None
+        return SECONDS * steps if self._budget.remaining is None else self._budget.remaining / rounds
+
+    def _note(self, plan: Plan | None, bound: Number | None) -> None:
+        """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
+        if plan is not None and (self._plan is None or plan.cost < self._plan.cost):
+            self._plan = Plan(plan.steps, self._problem)
+        if bound is not None:
+            bound = bound if self._beyond is None else min(bound, self._beyond)
+            self._bound = bound if self._bound is None else max(self._bound, bound)
+
+    @property
+    def _is_optimal(self) -> bool:
+        return self._plan is not None and self._bound is not None and self._bound >= self._plan.cost
+
+    def _is_proved(self, steps: int) -> bool:
+        """Return whether there is no plan with more placeholders, either, where there is none with these."""
+        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._budget)):
+            return True
+        return all(self._is_spared(each, steps) for each in self._creations)
+
+    def _is_spared(self, creation: Creation, steps: int) -> bool:
+        """Return whether always so many placeholders of one type are left that one creating step more finds enough."""
+        expanded = with_placeholders(self._problem, self._counts)
+        own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
+        born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
+        turn = _Turn(self._budget.cancel, self._share(steps))
+        found = self._search(replace(expanded, goal=Goal(born)), mode="first", cancel=turn)
+        return found.status is Status.UNSOLVABLE
+
+    def answer(self, stopped_by: StoppedBy, reason: str = "") -> Result:
+        """Return what is known now."""
+        if self._plan is not None:
+            verdict = validate(self._problem, self._plan)
+            if not verdict.valid:
+                raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        if self._is_optimal:
+            return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, self._plan, self._bound, self._spent)
+        status = Status.UNKNOWN if self._plan is None else Status.SOLVED
+        return Result(status, stopped_by, self._plan, self._bound, self._spent, reason)
+
+
+class _Turn(threading.Event):
+    """Ends a round after its `seconds`, unless it `goes_on`, or when `outer` says so."""
+
+    def __init__(self, outer: threading.Event | None, seconds: float | None) -> None:
+        super().__init__()
+        self._outer = outer
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self.goes_on = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was the clock that ended the round."""
+        return not self.goes_on and self._end is not None and time.monotonic() > self._end
+
+    def is_set(self) -> bool:
+        """Return whether the search is to end."""
+        return self.is_over or (self._outer is not None and self._outer.is_set())
+
+
+def _sum(before: Statistics, latest: Statistics) -> Statistics:
+    """Return the sizes of the latest task, and what all rounds took."""
+    names = ("expanded", "evaluated", "generated", "ground_seconds", "search_seconds", "search_cpu_seconds")
+    return replace(latest, **{name: getattr(before, name) + getattr(latest, name) for name in names})
