@@ -42,8 +42,9 @@ class Request:
 class Asking:
     """Asks on behalf of one run.
 
-    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)` and `approve(request)` return whether a step
-    may be done, or why not as text; `approve` may return None where nobody has decided yet.
+    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
+    and `approve(request)` return whether a step may be done, or why not as text; `approve` may return None where nobody
+    has decided yet.
     """
 
     state: RunState

@@ -6,9 +6,9 @@ is unknown is no fact of that state, and no condition may rest on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from executor.events import Note, Provenance
+from executor.events import TRUSTED, Note, Provenance
 from executor.needs import facts_of
 from planner.model import OPEN, Atom, Formula, Problem
 from planner.plan import Step
@@ -26,6 +26,7 @@ class Beliefs:
     def __init__(self, problem: Problem) -> None:
         self._simulation = Simulation(problem)
         self._notes: dict[Atom, Note] = {}
+        self._unknown: set[Atom] = set()
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = frozenset(name for name, predicate in tags if "trusted" in predicate.tags)
@@ -60,11 +61,12 @@ class Beliefs:
         note = self._notes.get(fact)
         if note is None or note.provenance in SEEN:
             return True
-        return fact.predicate in self._trusted and note.provenance is not Provenance.UNKNOWN
+        return self.is_trusted(fact) and note.provenance is not Provenance.UNKNOWN
 
     def is_trusted(self, fact: Atom) -> bool:
-        """Return whether declared effects on `fact` count as seen."""
-        return fact.predicate in self._trusted
+        """Return whether what is believed about `fact` counts as seen, though nobody has looked."""
+        note = self._notes.get(fact)
+        return fact.predicate in self._trusted or (note is not None and note.source == TRUSTED)
 
     def would_change(self, notes: Iterable[Note]) -> list[Note]:
         """Return those of `notes`, which are observations, that are news, and what goes stale with them.
@@ -101,6 +103,10 @@ class Beliefs:
         for note in notes:
             (added if note.holds else removed).append(note.fact)
             self._notes[note.fact] = note
+            if note.holds is None:
+                self._unknown.add(note.fact)
+            elif self._unknown:
+                self._unknown.discard(note.fact)
         self._simulation.world.update(removed, added)
 
     def did(self, step: Step) -> None:
@@ -108,18 +114,20 @@ class Beliefs:
         if step.action in self._simulation.rules.remembered:
             self._simulation.history.update((), [Atom(step.action, step.arguments)])
 
-    @property
-    def has_doubts(self) -> bool:
-        """Whether something is believed that nobody has seen."""
-        return any(note.provenance not in SEEN for note in self._notes.values())
+    def facts_of(self, formula: Formula, binding: Mapping[str, str]) -> list[Atom]:
+        """Return the ground facts, derived ones left out, whose truth `formula` may depend on."""
+        rules = self._simulation.rules
+        return facts_of(formula, rules.problem.domain, rules.universe, binding)
 
     def doubtful(self, step: Step, *, careful: bool) -> list[Atom]:
         """Return the facts on which it depends whether `step` can be applied, and on which it may not rest.
 
         Those are unknown facts, and where it is `careful` all that nobody has seen.
         """
+        if not (careful or self._unknown):
+            return []
         action = self._simulation.problem.domain.actions[step.action]
-        facts = facts_of(action.requires, self._simulation.problem, bound(action, step))
+        facts = self.facts_of(action.requires, bound(action, step))
         return self.decisive(
             [fact for fact in facts if self.holds(fact) is None or (careful and not self.is_seen(fact))],
             lambda simulation: simulation.objection(step) is None,

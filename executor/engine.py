@@ -44,9 +44,9 @@ class Outcome:
     run: str
     status: RunStatus
     reason: str
-    steps: tuple[StepRecord, ...]
+    steps: tuple[StepRecord, ...] = field(repr=False)
     metrics: Mapping[str, Any]
-    state: RunState
+    state: RunState = field(repr=False)
 
     @property
     def succeeded(self) -> bool:

@@ -26,6 +26,10 @@ class Provenance(Enum):
     UNKNOWN = "nobody can say"
 
 
+TRUSTED: Final = "trusted"
+"""The source of effects that nobody has to look at."""
+
+
 class Rung(Enum):
     """The rungs of the recovery ladder, cheapest first."""
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from enum import Enum
 
 from executor.events import Event, FactsSeen
-from executor.needs import facts_of
 from executor.observe import Lookout
 from executor.state import RunState
 from executor.status import StepStatus
@@ -27,7 +26,7 @@ async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], N
         missing = any(state.steps[id_].status in {StepStatus.FAILED, StepStatus.PARTIAL} for id_ in state.order)
         return Verdict.MISSING if missing else Verdict.ASSUMED if unsure else Verdict.SEEN
     beliefs = state.beliefs
-    facts = facts_of(state.goal, state.problem, {})
+    facts = beliefs.facts_of(state.goal, {})
     looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs)
     for each in looked.disagreements:
         emit(each)

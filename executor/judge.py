@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.beliefs import Beliefs, is_in_place
-from executor.events import Note, Provenance
+from executor.events import TRUSTED, Note, Provenance
 from executor.observe import Looked
 from executor.results import SURE, ActionResult
 from executor.status import StepStatus
@@ -77,7 +77,10 @@ def judged(
     absent = bool(effects) and all(fact in missing and fact in looked.conclusive for fact in effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
-    notes = (*_notes(result, wanted, looked, beliefs, status, doubt=doubt), *_reported(result, looked))
+    notes = (
+        *_notes(action, result, wanted, looked, beliefs=beliefs, status=status, doubt=doubt),
+        *_reported(result, looked),
+    )
     return Judgement(status, reason, notes, absent)
 
 
@@ -120,7 +123,14 @@ def _listed(facts: Iterable[Atom], wanted: Expected | None = None) -> str:
 
 
 def _notes(
-    result: ActionResult, wanted: Expected, looked: Looked, beliefs: Beliefs, status: StepStatus, *, doubt: str
+    action: Action,
+    result: ActionResult,
+    wanted: Expected,
+    looked: Looked,
+    *,
+    beliefs: Beliefs,
+    status: StepStatus,
+    doubt: str,
 ) -> Iterator[Note]:
     """Yield what is to be believed about the declared effects."""
     observed = {note.fact: note for note in looked.notes}
@@ -129,7 +139,8 @@ def _notes(
         if fact in observed:
             yield observed[fact]
         elif result.success and not doubt:
-            yield Note(fact, holds, Provenance.ASSUMED)
+            trusts = "trusted" in action.tags
+            yield Note(fact, holds, Provenance.REPORTED if trusts else Provenance.ASSUMED, TRUSTED if trusts else "")
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:

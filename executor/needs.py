@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from planner.model import And, Atom, Exists, Forall, Formula, Imply, Not, Or, Problem
+from planner.model import And, Atom, DomainModel, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.formulas import substitute
 from planner.validate.conditions import Universe
 
 
-def facts_of(formula: Formula, problem: Problem, binding: Mapping[str, str]) -> list[Atom]:
+def facts_of(formula: Formula, domain: DomainModel, universe: Universe, binding: Mapping[str, str]) -> list[Atom]:
     """Return the ground facts, derived ones left out, whose truth `formula` may depend on; each once."""
-    universe = Universe(problem)
-    derived = problem.domain.derived
+    derived = domain.derived
     found: dict[Atom, None] = {}
     traced: set[Atom] = set()
     stack = [substitute(formula, binding)]
@@ -27,7 +26,7 @@ def facts_of(formula: Formula, problem: Problem, binding: Mapping[str, str]) -> 
                     substitute(
                         axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True))
                     )
-                    for axiom in problem.domain.axioms
+                    for axiom in domain.axioms
                     if axiom.predicate == fact.predicate
                 ]
     return list(found)

@@ -18,6 +18,7 @@ from uuid import uuid4
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from executor.policy import OnError, Policy
+from executor.references import references
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace, Place
@@ -114,18 +115,26 @@ class PlanStep(_Part):
             cost=step.cost,
         )
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The steps that this one names: it depends on them, or takes values from their results."""
+        return frozenset([*self.depends_on, *references(self.parameters)])
+
     def step(self, domain: DomainModel) -> Step:
         """Return the step of a planner's plan: placeholders stand after the declared arguments.
 
-        Raises `PlanError` where the action is unknown or an argument missing.
+        `domain` may have parameters for them itself. Raises `InputError` where the action is unknown or an argument
+        missing.
         """
         action = domain.actions.get(self.action) or resolve_action(domain, self.action)
+        names = [each.name.removeprefix("?") for each in action.parameters]
+        names += [each.removeprefix("?") for each in action.creates]
+        given = {**self.creates, **self.arguments} if self.creates else self.arguments
         try:
-            own = [self.arguments[each.name[1:]] for each in action.parameters]
-            created = [self.creates[each.removeprefix("?")] for each in action.creates]
+            arguments = tuple([given[name] for name in names])
         except KeyError as error:
             raise PlanError(f"step {self.id!r} lacks the argument {error} of {action.signature}") from None
-        return Step(action.name, (*own, *created), self.cost or 0)
+        return Step(action.name, arguments, self.cost or 0)
 
 
 class Goals(_Part):

@@ -71,8 +71,16 @@ class Ladder:
         return False
 
     def left(self) -> list[StepRecord]:
-        """Return the steps that have not begun, without those that rest on nothing any more."""
-        return self.state.pending()
+        """Return the steps that have not begun, without those that wait for one that has failed."""
+        orphans: set[str] = set()
+        for record in self.state.pending():
+            if any(self._is_lost(id_, orphans) for id_ in record.plan.needs):
+                orphans.add(record.id)
+        return [record for record in self.state.pending() if record.id not in orphans]
+
+    def _is_lost(self, id_: str, orphans: set[str]) -> bool:
+        record = self.state.steps.get(id_)
+        return id_ in orphans or record is None or (record.status.is_over and not record.status.is_done)
 
     def fixed(self) -> list[StepRecord]:
         """Return the steps that no patch can change: those at work, waiting, or in doubt."""
@@ -86,6 +94,23 @@ class Ladder:
                 return False
             simulation.apply(record.step)
         return simulation.holds(self.state.goal)
+
+    def furthest(self) -> int | None:
+        """Return how many of the steps that are left need not be done any more: all others still work after those.
+
+        It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
+        """
+        left, problem = self.left(), self.problem()
+        for start in range(len(left), -1, -1):
+            if start < len(left) and Simulation(problem).objection(left[start].step) is not None:
+                continue
+            if self.still_works(left[start:]):
+                return start
+        return None
+
+    def skip(self, number: int) -> None:
+        """Leave out the next `number` steps."""
+        self._change(self.left()[number:], 0, number, "what they are for has come about by itself")
 
     def _is_barred(self, step: Step) -> bool:
         return step in self.barred() or (step.action in self.without_handler)

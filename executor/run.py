@@ -16,7 +16,7 @@ from executor.judge import Expected, expected
 from executor.perform import Attempt
 from executor.recovery import Ladder
 from executor.results import ActionResult, Metrics, result_of
-from executor.schedule import Agenda
+from executor.schedule import SINGLE, Agenda
 from executor.state import RunState, StepRecord
 from executor.status import RunStatus, StepStatus
 from executor.stepping import Stepper
@@ -42,32 +42,41 @@ class Loop:
     _seen: set[str] = field(init=False, default_factory=set)
     _inbox: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _arrived: dict[str, Any] = field(init=False, default_factory=dict)
+    _alarms: dict[tuple[str, float], float | None] = field(init=False, default_factory=dict)
     _changed: int = field(init=False, default=-1)
+    _surprised: int = field(init=False, default=-1)
 
     async def drive(self) -> RunEnded:
         """Carry out the plan, and return how it ended; what is left to do is in the state."""
         await self._take_up()
         while True:
+            if self._is_reactive and not self._react() and not self._unsettled():
+                self.stepper.replanning.append("nothing of the plan works any more")
             self._arrange()
             await self._begin()
             if self._tasks:
                 await self._next()
                 continue
-            if self.stepper.aborted.is_set():
-                return self._end(RunStatus.CANCELLED, "called off")
-            trouble = [record for record in self._records(TROUBLE) if record.id not in self._seen]
-            if trouble or self.stepper.replanning:
-                ended = await self._recover(trouble)
-                if ended is not None:
-                    return ended
-                continue
-            if self._records({StepStatus.WAITING}):
-                if not await self._wait():
-                    return self._end(RunStatus.WAITING, self._waiting_for())
-                continue
-            ended = await self._finish()
+            ended = await self._idle()
             if ended is not None:
                 return ended
+
+    async def _idle(self) -> RunEnded | None:
+        """Do what is to be done while no step is at work; return the end of the run, if it is that."""
+        if self.stepper.aborted.is_set():
+            return self._end(RunStatus.CANCELLED, "called off")
+        trouble = [record for record in self._records(TROUBLE) if record.id not in self._seen]
+        if trouble or self.stepper.replanning:
+            return await self._recover(trouble)
+        if self.agenda.has_ready:
+            return None
+        if self._records({StepStatus.WAITING}):
+            return None if await self._wait() else self._end(RunStatus.WAITING, self._waiting_for())
+        return await self._finish()
+
+    @property
+    def _is_reactive(self) -> bool:
+        return self.state.model == "reactive" and self.state.has_goal
 
     def wake(self) -> None:
         """Look again at what is to be done."""
@@ -80,6 +89,9 @@ class Loop:
 
     async def _take_up(self) -> None:
         """Settle the steps that were at work when the process that drove the run before stopped."""
+        for record in self._records({StepStatus.WAITING}):
+            if (record.wait or {}).get("question") in self.state.answers:
+                self._start(record)
         for record in self._records({StepStatus.RUNNING}):
             if record.result is not None:
                 got = Attempt(result_of({**record.result}))
@@ -95,13 +107,24 @@ class Loop:
         simulation = self.state.beliefs.simulation
         return NOTHING if simulation.objection(record.step) else expected(self.state.beliefs, record.step)
 
+    def _react(self) -> bool:
+        """Go on from the furthest point of the plan that works as things are; return whether there is one."""
+        if self._surprised == self.state.surprises:
+            return True
+        self._surprised = self.state.surprises
+        start = self.ladder.furthest()
+        if start:
+            self.ladder.skip(start)
+        return start is not None
+
     def _arrange(self) -> None:
         """Make the agenda anew where the plan has changed."""
         if self._changed == self.state.changes:
             return
         self._changed = self.state.changes
         left = self._records({StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING})
-        before = edges(self.state.beliefs.problem, [record.plan for record in left]) if len(left) > 1 else {}
+        ordered = self.state.model in SINGLE or len(left) < 2
+        before = {} if ordered else edges(self.state.beliefs.problem, [record.plan for record in left])
         begun = {record.id for record in left if record.status is not StepStatus.PENDING}
         self.agenda = Agenda(self.state.model, [record.id for record in left], before, begun)
 
@@ -110,10 +133,10 @@ class Loop:
         if self.stepper.aborted.is_set() or self._unsettled():
             return
         while ids := self.agenda.take(len(self._tasks), self.most):
-            if len(ids) == 1 and self.state.model in {"sequential", "reactive", "hierarchical"}:
+            if len(ids) == 1 and self.state.model in SINGLE:
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._ended(ids[0])
-                if self._unsettled() or self.stepper.aborted.is_set():
+                if self.state.model == "reactive" or self._unsettled() or self.stepper.aborted.is_set():
                     return
                 continue
             for id_ in ids:
@@ -144,27 +167,30 @@ class Loop:
 
     async def _wait(self) -> bool:
         """Wait for time, or an answer from outside; return whether to go on."""
-        now = time.time()
+        clock = asyncio.get_running_loop().time
         due = {record.id: self._due(record) for record in self._records({StepStatus.WAITING})}
         timed = [when for when in due.values() if when is not None]
         if not self._arrived and not timed and not self.stay:
             return False
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(max(min(timed) - now, 0) if timed else None):
+            async with asyncio.timeout_at(min(timed) if timed else None):
                 await self._inbox.wait()
-        now = time.time()
         for id_, when in due.items():
-            if when is not None and when <= now and id_ not in self._arrived:
+            if when is not None and when <= clock() and id_ not in self._arrived:
                 self._arrived[id_] = self._timed_out(self.state.steps[id_])
         await self._deliver()
         return True
 
-    @staticmethod
-    def _due(record: StepRecord) -> float | None:
-        """Return when a waiting step goes on by itself, in seconds since 1970; None where it never does."""
-        wait = record.wait or {}
-        times = [wait.get("seconds"), wait.get("deadline")]
-        return min([record.since + each for each in times if each is not None], default=None)
+    def _due(self, record: StepRecord) -> float | None:
+        """Return when a waiting step goes on by itself, in the time of the loop; None where it never does."""
+        key = record.id, record.since
+        if key not in self._alarms:
+            wait = record.wait or {}
+            seconds = [each for each in (wait.get("seconds"), wait.get("deadline")) if each is not None]
+            ago = time.time() - record.since
+            now = asyncio.get_running_loop().time()
+            self._alarms[key] = now + max(min(seconds) - ago, 0) if seconds else None
+        return self._alarms[key]
 
     @staticmethod
     def _timed_out(record: StepRecord) -> ActionResult:
@@ -207,7 +233,7 @@ class Loop:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
             return self._end(RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
-        if trouble and all(each == "continue" for each in policies):
+        if trouble and (all(each == "continue" for each in policies) or not self.state.has_goal):
             return None
         if await self.ladder.climb(trouble):
             return None
@@ -224,14 +250,18 @@ class Loop:
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
         blocked = self.state.pending()
         if verdict is Verdict.MISSING or (blocked and not self.state.has_goal):
-            if blocked and any(self.stepper.policy_of(each).on_error == "continue" for each in self._records(TROUBLE)):
-                return self._end(RunStatus.FAILED, f"{blocked[0].step} waits for a step that failed")
+            failed = self._records(TROUBLE)
+            if not self.state.has_goal or any(self._goes_on(each) for each in failed):
+                return await self._give_up(failed)
             if await self.ladder.climb([]):
                 return None
             return await self._give_up([])
         if self.state.dropped:
             return self._end(RunStatus.LOWERED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
         return self._end(RunStatus.SUCCEEDED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
+
+    def _goes_on(self, record: StepRecord) -> bool:
+        return self.stepper.policy_of(record).on_error == "continue"
 
     def _records(self, wanted: Any) -> list[StepRecord]:
         return self.state.with_status(*wanted)

@@ -110,6 +110,8 @@ class RunState:
         """The steps of the plan as it is now."""
         self.finished: list[str] = []
         """The steps that are over, as they ended."""
+        self.surprises = 0
+        """How often something was seen that no step of the plan was to bring about, or that one was and did not."""
         self.changes = 0
         """How often the plan has changed."""
         self.rungs: list[RungTaken] = []
@@ -147,6 +149,7 @@ class RunState:
             case StepEnded():
                 self._end(event)
             case FactsSeen(facts):
+                self.surprises += 1
                 self.beliefs.take(facts)
             case Disagreement():
                 self.disagreements.append(event)
@@ -221,6 +224,7 @@ class RunState:
         self.beliefs.take(event.facts)
         if event.status in {StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL}:
             self.beliefs.did(record.step)
+        self.surprises += event.status is not StepStatus.SUCCEEDED
         self.providers.update({note.fact: event.step for note in event.facts if note.holds})
         self.finished.append(event.step)
         if event.status in {StepStatus.FAILED, StepStatus.PARTIAL}:

@@ -33,6 +33,7 @@ from executor.state import RunState, StepRecord
 from executor.status import StepStatus
 from executor.world import Skill, World
 from planner.model import Action, Atom
+from planner.validate.simulation import bound
 
 
 class Asker(Protocol):
@@ -93,8 +94,8 @@ class Stepper:
 
     async def _unmet(self, record: StepRecord, action: Action) -> str:
         """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold."""
-        if not self.state.beliefs.has_doubts:
-            return self._objection(record)
+        if self.state.model == "reactive":
+            await self.look(self._visible(record, action))
         careful = not action.tags.isdisjoint({"irreversible", "needs_observed"})
         unseen = self.state.beliefs.doubtful(record.step, careful=careful)
         if unseen:
@@ -104,6 +105,11 @@ class Stepper:
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {self.state.beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    def _visible(self, record: StepRecord, action: Action) -> list[Atom]:
+        """Return the facts that the step's conditions speak about, as far as somebody can look at them."""
+        facts = self.state.beliefs.facts_of(action.requires, bound(action, record.step))
+        return [fact for fact in facts if self.lookout.can_see(fact)]
 
     def _objection(self, record: StepRecord) -> str:
         found = self.state.beliefs.simulation.objection(record.step)
@@ -214,11 +220,11 @@ class Stepper:
 
     async def _again(self, record: StepRecord, skill: Skill, policy: Policy, tried: set[str]) -> None:
         """Wait before the next attempt, and say that it is made."""
-        from tenacity import RetryCallState, wait_exponential_jitter  # noqa: PLC0415 - most steps succeed at once
+        from tenacity import RetryCallState, wait_exponential  # noqa: PLC0415 - most steps succeed at once
 
         tried.add(skill.name)
         other = self._skill(skill.action.name, tried).name != skill.name
-        waits = wait_exponential_jitter(initial=policy.backoff, max=policy.longest, jitter=0)
+        waits = wait_exponential(multiplier=policy.backoff, max=policy.longest)
         call = RetryCallState(None, None, (), {})  # type: ignore[arg-type]  # the arithmetic asks for the attempt only
         call.attempt_number = record.attempts
         pause = 0.0 if other else float(waits(call)) + self.rng.uniform(0, policy.jitter)

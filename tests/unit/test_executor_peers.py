@@ -215,7 +215,7 @@ def test_steps_that_do_not_need_each_other_run_at_once(model):
     meeting = asyncio.Barrier(2)
 
     @world.handler("make")
-    async def make(what: Entity):
+    async def make(what: Entity):  # noqa: ARG001 - handlers take the action's parameters
         await meeting.wait()
 
     problem = domain.problem(objects={"a": "thing", "b": "thing"}, goal=["made(a)", "made(b)"])

@@ -1,0 +1,344 @@
+"""What a run does about failures, doubts, waits, and a world that changes by itself; all in virtual time."""
+
+import asyncio
+import json
+
+import pytest
+
+from executor import ActionResult, Executor, Policy, Rung, RunStatus, StepStatus, Wait, World
+from executor.asking import GIVE_UP, HAPPENED, NOTHING
+from executor.events import RungTaken
+from executor.testing import run_virtual
+from planner import Domain
+
+MODELS = ("sequential", "parallel", "dag", "reactive")
+
+
+class House:
+    """A robot among rooms; `truth` is where it really is, `deeds` what its handlers did."""
+
+    def __init__(self, *, tags=(), settle=0.0, conclusive=True, observed=True):
+        self.truth = {"r2": "hall"}
+        self.deeds = []
+        self.script = {}
+        self.domain = Domain("house", types=["robot", "room"])
+        self.domain.action(
+            "move",
+            {"robot": "robot", "origin": "room", "target": "room"},
+            requires=["at(robot, origin)", "door(origin, target)"],
+            provides=["at(robot, target)"],
+            modifies=["at(robot, _)"],
+            tags=tags,
+        )
+        self.world = World(self.domain)
+        self.world.handler("move")(self.move)
+        if observed:
+            self.world.observer("at(robot, _)", conclusive=conclusive, settle_within=settle)(self.where)
+
+    async def move(self, robot, origin, target):  # noqa: ARG002 - handlers take what the action has
+        self.deeds.append(target)
+        told = self.script.get(target)
+        if callable(told):
+            return await told()
+        if isinstance(told, list) and told:
+            answer = told.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            if answer is not None:
+                return answer
+        self.truth[robot] = target
+        return None
+
+    async def where(self, robot):
+        return self.truth[robot]
+
+    def problem(self, goal="at(r2, lab)"):
+        doors = [("hall", "lab"), ("hall", "annex"), ("annex", "lab"), ("lab", "attic"), ("annex", "hall")]
+        return self.domain.problem(
+            objects={"r2": "robot", **dict.fromkeys(["hall", "lab", "annex", "attic"], "room")},
+            initial=["at(r2, hall)", *[f"door({one}, {other})" for one, other in doors]],
+            goal=[goal],
+        )
+
+    def run(self, goal="at(r2, lab)", **options):
+        return run_virtual(Executor(self.world, **options).run(self.problem(goal)))
+
+
+def rungs(outcome):
+    return [each.rung for each in outcome.state.rungs]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_step_that_fails_is_patched_around(model):
+    house = House()
+    house.script["lab"] = [False]
+    outcome = house.run(model=model)
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab", "annex", "lab"]
+    assert rungs(outcome) == [Rung.PATCH]
+
+
+def test_what_is_idempotent_is_tried_again_first():
+    house = House(tags=["idempotent"])
+    house.script["lab"] = [False, ConnectionError("gone")]
+    outcome = house.run()
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab", "lab", "lab"]
+    assert rungs(outcome) == [Rung.RETRY, Rung.RETRY]
+
+
+def test_pauses_between_attempts_double_and_end():
+    house = House(tags=["idempotent"])
+    house.world.policy("move", Policy(retries=4, backoff=1, longest=3, jitter=0))
+    house.script["lab"] = [False] * 4
+    outcome = house.run()
+    assert [each.seconds for each in outcome.state.rungs] == [1, 2, 3, 3]
+
+
+def test_only_the_errors_that_are_named_are_tried_again():
+    house = House(tags=["idempotent"])
+    house.world.policy("move", Policy(retry_on=(ConnectionError,)))
+    house.script["lab"] = [ConnectionError("gone"), ValueError("wrong")]
+    outcome = house.run()
+    assert rungs(outcome) == [Rung.RETRY, Rung.PATCH]
+
+
+def test_another_skill_takes_over():
+    house = House(tags=["idempotent"])
+    house.world.handler("move", name="crawl")(house.move)
+    house.script["lab"] = [False]
+    outcome = house.run()
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert rungs(outcome) == [Rung.SKILL]
+
+
+@pytest.mark.parametrize(("on_error", "status"), [("abort", RunStatus.FAILED), ("continue", RunStatus.FAILED)])
+def test_a_policy_may_keep_a_failure_from_being_patched(on_error, status):
+    house = House()
+    house.world.policy("move", Policy(on_error=on_error))
+    house.script["lab"] = [False]
+    outcome = house.run()
+    assert outcome.status is status
+    assert house.deeds == ["lab"]
+    assert outcome.reason
+
+
+def hangs(house, *, after=None):
+    async def told():
+        if after:
+            house.truth["r2"] = after
+        await asyncio.sleep(1000)
+
+    return told
+
+
+def test_a_timeout_is_a_doubt_that_an_observer_settles():
+    house = House(settle=2.0)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house, after="lab")
+    outcome = house.run()
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab"]
+    assert "but all its effects were seen" in outcome.steps[0].reason
+
+
+def test_what_conclusively_did_not_happen_is_patched():
+    house = House(settle=2.0)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house)
+    outcome = house.run()
+    assert outcome.steps[0].status is StepStatus.FAILED
+    assert house.deeds[:2] == ["lab", "annex"]
+
+
+@pytest.mark.parametrize("answer", [HAPPENED, NOTHING])
+def test_where_nobody_can_tell_somebody_is_asked(answer):
+    house = House(observed=False)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house)
+    questions = []
+
+    def ask(question):
+        questions.append(question)
+        return answer if question.question.startswith("doubt") else GIVE_UP
+
+    outcome = house.run(ask=ask)
+    assert questions[0].question == "doubt:s1"
+    if answer == HAPPENED:
+        assert (outcome.status, house.deeds) == (RunStatus.UNVERIFIED, ["lab"])
+    else:
+        assert house.deeds[:2] == ["lab", "annex"]
+
+
+def test_without_anybody_to_ask_the_run_ends_in_doubt_and_is_taken_up_later(tmp_path):
+    house = House(observed=False)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house)
+    journal = tmp_path / "runs.db"
+    outcome = house.run(journal=journal)
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert list(outcome.state.questions) == ["doubt:s1"]
+    again = run_virtual(Executor(house.world, journal=journal).resume(outcome.run, answers={"doubt:s1": HAPPENED}))
+    assert (again.status, house.deeds) == (RunStatus.UNVERIFIED, ["lab"])
+
+
+def test_a_payment_whose_ledger_shows_it_late_is_paid_once():
+    domain = Domain("till")
+    domain.action("pay", {}, provides=["paid"])
+    world, paid = World(domain), []
+
+    @world.handler("pay", policy=Policy(timeout=0.5, retries=3))
+    async def pay():
+        paid.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(60)
+
+    @world.observer("paid", conclusive=True, settle_within=3.0)
+    async def ledger() -> bool:
+        return bool(paid) and asyncio.get_running_loop().time() >= paid[0] + 2
+
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["paid"])))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert len(paid) == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_change_from_outside_is_found_and_patched(model):
+    house = House()
+
+    async def pushed():
+        house.truth["r2"] = "annex"
+
+    house.script["lab"] = pushed
+    house.script["attic"] = []
+    problem_goal = "at(r2, attic)"
+
+    async def once():
+        house.script["lab"] = []
+        house.truth["r2"] = "annex"
+
+    house.script["lab"] = once
+    outcome = house.run(problem_goal, model=model)
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab", "lab", "attic"]
+
+
+def test_reactive_runs_skip_what_has_become_true_by_itself():
+    house = House()
+
+    async def carried_on():
+        house.truth["r2"] = "attic"
+
+    house.script["lab"] = carried_on
+    outcome = house.run("at(r2, attic)", model="reactive")
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab"]
+
+
+def test_a_step_may_wait_for_time():
+    house = House()
+
+    async def told():
+        house.truth["r2"] = "lab"
+        return Wait(seconds=3600)
+
+    house.script["lab"] = told
+    assert house.run().status is RunStatus.SUCCEEDED
+
+
+def test_a_step_that_waits_for_somebody_fails_at_its_deadline():
+    house = House()
+    house.script["lab"] = [Wait("a person opens the door", deadline=60)]
+    outcome = house.run()
+    assert outcome.steps[0].status is StepStatus.FAILED
+    assert outcome.steps[0].reason == "no answer came within 60 s"
+
+
+def test_a_waiting_step_is_completed_from_outside_and_across_restarts(tmp_path):
+    house = House()
+    house.script["lab"] = [Wait("a person opens the door", choices=("open", "shut"))]
+    journal = tmp_path / "runs.db"
+    outcome = house.run(journal=journal)
+    assert outcome.status is RunStatus.WAITING
+    house.truth["r2"] = "lab"
+    results = {"s1": ActionResult(text="open")}
+    again = run_virtual(Executor(house.world, journal=journal).resume(outcome.run, results=results))
+    assert again.status is RunStatus.SUCCEEDED
+    assert again.steps[0].result["text"] == "open"
+
+
+def test_a_waiting_step_is_completed_while_the_run_goes_on():
+    house = House()
+    house.script["lab"] = [Wait("a person opens the door")]
+    executor = Executor(house.world, stay=True)
+
+    async def both():
+        run = executor.start(house.problem())
+        await asyncio.sleep(5)
+        house.truth["r2"] = "lab"
+        executor.complete(run.id, "s1")
+        return await run
+
+    assert run_virtual(both()).status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize(("answer", "done"), [(True, ["lab"]), ("yes", ["lab"]), (False, []), ("not on Sundays", [])])
+def test_what_needs_approval_waits_for_it(answer, done):
+    house = House(tags=["needs_approval"])
+    outcome = house.run("at(r2, lab)", approve=lambda _: answer)
+    assert house.deeds == done
+    assert (outcome.status is RunStatus.SUCCEEDED) is bool(done)
+
+
+def test_an_approval_may_come_later(tmp_path):
+    house = House(tags=["needs_approval"])
+    journal = tmp_path / "runs.db"
+    outcome = house.run(journal=journal)
+    assert (outcome.status, house.deeds) == (RunStatus.WAITING, [])
+    again = run_virtual(Executor(house.world, journal=journal).resume(outcome.run, answers={"approve:s1": "yes"}))
+    assert (again.status, house.deeds) == (RunStatus.SUCCEEDED, ["lab"])
+
+
+def test_a_handler_may_ask_for_another_plan():
+    house = House()
+    domain_calls = []
+
+    async def asking():
+        house.truth["r2"] = "lab"
+        return ActionResult(next_actions=("move",))
+
+    house.script["lab"] = asking
+    outcome = house.run(listeners=(domain_calls.append,))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab"], "hints never run unasked"
+
+
+def test_each_rung_is_noted_with_what_it_costs():
+    house = House()
+    house.script["lab"] = [False]
+    events = []
+    house.run(listeners=(events.append,))
+    [rung] = [each for each in events if isinstance(each, RungTaken)]
+    assert (rung.rung, rung.step, rung.cost) == (Rung.PATCH, "s1", 2)
+    assert rung.seconds > 0
+
+
+def test_low_confidence_leaves_a_step_unverified():
+    house = House()
+
+    async def unsure():
+        house.truth["r2"] = "lab"
+        return ActionResult(confidence=0.4)
+
+    house.script["lab"] = unsure
+    outcome = house.run()
+    assert outcome.steps[0].status is StepStatus.UNVERIFIED
+
+
+def test_the_journal_holds_json(tmp_path):
+    house = House()
+    executor = Executor(house.world, journal=tmp_path / "runs.db")
+    outcome = run_virtual(executor.run(house.problem()))
+    kinds = [each.kind for each in executor.journal.read(outcome.run)]
+    assert kinds[0] == "RunStarted"
+    assert kinds[-1] == "RunEnded"
+    assert all(json.loads(each.data) for each in executor.journal.read(outcome.run))
