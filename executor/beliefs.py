@@ -23,13 +23,14 @@ SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
 class Beliefs:
     """The state of a run's world, as far as it is known."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, internal: frozenset[str] = frozenset()) -> None:
         self._simulation = Simulation(problem)
         self._notes: dict[Atom, Note] = {}
         self._unknown: set[Atom] = set()
+        self._internal = internal
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
-        self._trusted = frozenset(name for name, predicate in tags if "trusted" in predicate.tags)
+        self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
 
     @property
     def simulation(self) -> Simulation:
@@ -63,6 +64,10 @@ class Beliefs:
             return True
         return self.is_trusted(fact) and note.provenance is not Provenance.UNKNOWN
 
+    def is_internal(self, fact: Atom) -> bool:
+        """Return whether `fact` is about a placeholder as such."""
+        return fact.predicate in self._internal
+
     def is_trusted(self, fact: Atom) -> bool:
         """Return whether what is believed about `fact` counts as seen, though nobody has looked."""
         note = self._notes.get(fact)
@@ -73,11 +78,15 @@ class Beliefs:
 
         A stale fact stays false for observers that know no version: they cannot tell what it was made from.
         """
-        news = [note for note in notes if self._is_news(note)]
+        news = [note for note in notes if self._is_known(note.fact) and self._is_news(note)]
         written = [note.fact for note in news if note.holds is not None and note.holds is not self.holds(note.fact)]
         seen = {note.fact for note in news}
         stale = [fact for fact in self._stale_after(written) if fact not in seen]
         return [*news, *(Note(fact, False, Provenance.STALE) for fact in stale)]  # noqa: FBT003 - a truth value
+
+    def _is_known(self, fact: Atom) -> bool:
+        """Return whether the problem has the objects of `fact`: observers may see others."""
+        return all(arg in self._simulation.rules.universe for arg in fact.args)
 
     def _is_news(self, note: Note) -> bool:
         known = self._notes.get(note.fact)
@@ -119,6 +128,11 @@ class Beliefs:
         rules = self._simulation.rules
         return facts_of(formula, rules.problem.domain, rules.universe, binding)
 
+    def needs(self, step: Step) -> list[Atom]:
+        """Return the facts on which it may depend whether `step` can be applied."""
+        action = self._simulation.problem.domain.actions[step.action]
+        return self.facts_of(action.requires, bound(action, step))
+
     def doubtful(self, step: Step, *, careful: bool) -> list[Atom]:
         """Return the facts on which it depends whether `step` can be applied, and on which it may not rest.
 
@@ -126,10 +140,8 @@ class Beliefs:
         """
         if not (careful or self._unknown):
             return []
-        action = self._simulation.problem.domain.actions[step.action]
-        facts = self.facts_of(action.requires, bound(action, step))
         return self.decisive(
-            [fact for fact in facts if self.holds(fact) is None or (careful and not self.is_seen(fact))],
+            [fact for fact in self.needs(step) if self.holds(fact) is None or (careful and not self.is_seen(fact))],
             lambda simulation: simulation.objection(step) is None,
         )
 

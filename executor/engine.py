@@ -57,7 +57,7 @@ class Outcome:
 class Run:
     """A run that is being driven: awaited, it gives its `Outcome`."""
 
-    def __init__(self, executor: Executor, state: RunState, entities: Mapping[str, object], run: str) -> None:
+    def __init__(self, executor: Executor, state: RunState, run: str) -> None:
         self.id = run
         self.state = state
         self._executor = executor
@@ -69,7 +69,7 @@ class Run:
         self._aborted = asyncio.Event()
         self._task: asyncio.Task[Outcome] | None = None
         asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
-        lookout = Lookout(executor.world, entities)
+        lookout = Lookout(executor.world, state.objects)
         rng = random.Random(f"{executor.seed} {run}")  # noqa: S311 - jitter needs no secrets
         stepper = Stepper(executor.world, state, self.emit, lookout, executor.performer, asking, self._aborted, [], rng)
         state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
@@ -184,7 +184,7 @@ class Executor:
             plan = plan.model_copy(update={"model": self.model})
         name = run or uuid4().hex[:12]
         state = RunState(self.world.model, plan, problem)
-        begun = Run(self, state, problem.entities, name)
+        begun = Run(self, state, name)
         if self.journal is not None:
             self.journal.create(name)
         begun.first = RunStarted(name, plan.model_dump(mode="json"), plan.model)
@@ -241,7 +241,7 @@ class Executor:
             raise RunError("runs are taken up from a journal", hint="give the executor one: Executor(world, 'runs.db')")
         with self._driving(run):
             state = self.state_of(run, entities)
-            taken = Run(self, state, state.problem.entities, run)
+            taken = Run(self, state, run)
             if state.status.is_over:
                 return taken.outcome
             with self._at_work(taken):

@@ -43,7 +43,7 @@ def expected(beliefs: Beliefs, step: Step) -> Expected:
     facts = dict.fromkeys(changes.provided, True)
     facts |= dict.fromkeys([fact for fact in changes.removed if fact not in stale], False)
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
-    changed = frozenset([*changes.added, *changes.removed]) - stale
+    changed = frozenset([fact for fact in (*changes.added, *changes.removed) if not beliefs.is_internal(fact)]) - stale
     return Expected(facts, changed, stale, items)
 
 

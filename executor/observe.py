@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor.beliefs import Beliefs
+from executor.creation import Bindings
 from executor.events import Disagreement, Note, Provenance
 from executor.observers import NOTHING, Observer, Sighting
 from executor.threads import called
@@ -37,15 +38,15 @@ class Looked:
 
 
 class Lookout:
-    """Asks the observers of `world`; `entities` are the Python values of objects."""
+    """Asks the observers of `world` about `objects`."""
 
-    def __init__(self, world: World, entities: Mapping[str, object]) -> None:
+    def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
-        self._entities = entities
+        self._objects = objects
 
     def can_see(self, fact: Atom) -> bool:
         """Return whether some observer looks at facts like `fact`."""
-        return bool(self._world.observers) and bool(self._world.observers_of(fact))
+        return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
 
     async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
         """Return what observers say about `facts`; each look is made once, all at the same time."""
@@ -92,13 +93,18 @@ class Lookout:
         found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
         return max(found, default=0.0)
 
+    def _renamed(self, sighting: Sighting) -> Sighting:
+        """Return `sighting` with the names that plans have for objects."""
+        facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
+        return Sighting(facts, sighting.others_false, sighting.version)
+
     async def _sighting(self, observer: Observer, look: Atom) -> Sighting | str:
         """Return what `observer` sees, or why it does not."""
-        arguments = observer.arguments(look, self._entities)
+        arguments = observer.arguments(look, self._objects)
         try:
             async with asyncio.timeout(observer.timeout):
                 answer = await called(observer.function, arguments)
-            return observer.read(look, answer)
+            return self._renamed(observer.read(look, answer))
         except TimeoutError:
             return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything

@@ -44,7 +44,7 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
     if name in record.plan.parameters:
         return resolved(state, record.plan.parameters[name]), "plan"
     if parameter.source is not None:
-        fact = parameter.source.fact.substitute(bound(action, record.step))
+        fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
         provider = state.providers.get(fact)
         if provider is not None:
             return field_of(state.steps[provider], parameter.source.path), f"step {provider}"

@@ -116,6 +116,11 @@ class PlanStep(_Part):
         )
 
     @property
+    def created(self) -> dict[str, str]:
+        """The placeholders of what the step creates, by the names that its action has for them."""
+        return {**self.arguments, **self.creates}
+
+    @property
     def needs(self) -> frozenset[str]:
         """The steps that this one names: it depends on them, or takes values from their results."""
         return frozenset([*self.depends_on, *references(self.parameters)])

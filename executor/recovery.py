@@ -205,7 +205,7 @@ class Ladder:
 
     def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
         """Return `steps` with ids that no step of the run has had."""
-        return list(steps_of(steps, self.state.problem.domain, self.state.steps))
+        return list(steps_of(steps, self.state.domain, self.state.steps))
 
     async def settle(self, record: StepRecord) -> bool:
         """Ask whether a step in doubt happened; return whether anybody knows."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from executor.beliefs import Beliefs
 from executor.context import Memory
+from executor.creation import Bindings, expanded, internal
 from executor.events import (
     Answered,
     Asked,
@@ -94,10 +95,14 @@ class RunState:
     """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
 
     def __init__(self, domain: DomainModel, plan: ActionPlan, problem: Problem) -> None:
-        self._domain = domain
+        self.domain = domain
         self.plan = plan
-        self.problem = problem
-        self.beliefs = Beliefs(problem)
+        self.source = problem
+        """The problem as it was stated."""
+        self.problem = expanded(problem, [each.step(domain) for each in plan.steps])
+        """The same with placeholders for what steps create."""
+        self.objects = Bindings(problem, self.problem)
+        self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.memory = Memory()
         self.run = ""
         self.model = plan.model
@@ -142,6 +147,7 @@ class RunState:
                 record.attempts, record.skill, record.parameters, record.wait = attempt, skill, parameters, None
             case StepReturned(id_, result):
                 self.steps[id_].result = result
+                self._bind(self.steps[id_])
             case StepWaiting(id_, wait, since):
                 record = self.steps[id_]
                 self._move(record, StepStatus.WAITING)
@@ -203,7 +209,7 @@ class RunState:
                 record.reason = "the plan goes on without it"
         for each in steps:
             if each.id not in self.steps:
-                self.steps[each.id] = StepRecord(each, each.step(self._domain))
+                self.steps[each.id] = StepRecord(each, each.step(self.domain))
                 self._by_status[StepStatus.PENDING][each.id] = None
         done = [id_ for id_ in self.order if id_ not in kept and self.steps[id_].status is not StepStatus.SKIPPED]
         self.order = [*done, *(each.id for each in steps)]
@@ -224,6 +230,7 @@ class RunState:
         self.beliefs.take(event.facts)
         if event.status in {StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL}:
             self.beliefs.did(record.step)
+        self._bind(record)
         self.surprises += event.status is not StepStatus.SUCCEEDED
         self.providers.update({note.fact: event.step for note in event.facts if note.holds})
         self.finished.append(event.step)
@@ -233,6 +240,13 @@ class RunState:
             facts = self.beliefs.simulation.facts
             spent = not event.repeatable or (before is not None and before.spent)
             self.tried[key] = Tried(before.times + 1 if before else 1, facts, spent)
+
+    def _bind(self, record: StepRecord) -> None:
+        """Take in the objects that a step has created."""
+        for name, value in ((record.result or {}).get("created") or {}).items():
+            placeholder = record.plan.created.get(name)
+            if placeholder is not None:
+                self.objects.bind(placeholder, value)
 
     def has_failed_here(self, step: Step) -> bool:
         """Return whether `step` was tried before when the same facts were believed, and failed."""

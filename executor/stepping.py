@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from executor.context import Context
@@ -33,7 +33,6 @@ from executor.state import RunState, StepRecord
 from executor.status import StepStatus
 from executor.world import Skill, World
 from planner.model import Action, Atom
-from planner.validate.simulation import bound
 
 
 class Asker(Protocol):
@@ -95,7 +94,7 @@ class Stepper:
     async def _unmet(self, record: StepRecord, action: Action) -> str:
         """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold."""
         if self.state.model == "reactive":
-            await self.look(self._visible(record, action))
+            await self.look([fact for fact in self.state.beliefs.needs(record.step) if self.lookout.can_see(fact)])
         careful = not action.tags.isdisjoint({"irreversible", "needs_observed"})
         unseen = self.state.beliefs.doubtful(record.step, careful=careful)
         if unseen:
@@ -105,11 +104,6 @@ class Stepper:
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {self.state.beliefs.note(unseen[0]).provenance.name.lower()}"
-
-    def _visible(self, record: StepRecord, action: Action) -> list[Atom]:
-        """Return the facts that the step's conditions speak about, as far as somebody can look at them."""
-        facts = self.state.beliefs.facts_of(action.requires, bound(action, record.step))
-        return [fact for fact in facts if self.lookout.can_see(fact)]
 
     def _objection(self, record: StepRecord) -> str:
         found = self.state.beliefs.simulation.objection(record.step)
@@ -177,11 +171,15 @@ class Stepper:
     ) -> bool:
         """Look at what an attempt has done and say so; return whether another attempt is to be made instead."""
         action = self.world.model.actions[record.step.action]
+        got = _with_all_created(action, got)
         result = data_of(got.result)
         looked = Looked()
+        if action.creates:
+            self.emit(StepReturned(record.id, result))
         visible = [fact for fact in wanted.all if self.lookout.can_see(fact)]
         if visible:
-            self.emit(StepReturned(record.id, result))
+            if not action.creates:
+                self.emit(StepReturned(record.id, result))
             looked = await self._confirmed(visible, wanted)
             self._believe(looked, leaving=wanted.facts.keys() | wanted.items.keys())
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
@@ -235,7 +233,7 @@ class Stepper:
 
     def _objects(self, record: StepRecord, action: Action) -> dict[str, Any]:
         """Return the planning arguments, as the objects that were given."""
-        entities = self.state.problem.entities
+        entities = self.state.objects
         names = [each.name.removeprefix("?") for each in action.parameters]
         return {name: entities.get(each, each) for name, each in zip(names, record.step.arguments, strict=False)}
 
@@ -256,6 +254,16 @@ class Stepper:
             _on_progress=progress,
             _on_replanning=self.replanning.append,
         )
+
+
+def _with_all_created(action: Action, got: Attempt) -> Attempt:
+    """Return `got`, which has failed where it lacks an object that `action` creates."""
+    names = [name.removeprefix("?") for name in action.creates]
+    lacking = [name for name in names if got.result.success and name not in got.result.created]
+    if not lacking or got.wait is not None:
+        return got
+    error = f"its result has no {lacking[0]!r} among the objects that it created"
+    return replace(got, result=replace(got.result, success=False, error=error))
 
 
 def _awaited(wanted: Expected) -> tuple[Note, ...]:
