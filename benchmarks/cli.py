@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from benchmarks.commands import listing, reading, running
+from benchmarks.faults.command import faults
+from benchmarks.patching.command import patch
 from benchmarks.tools.command import tools
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark suites, peers and reports.")
@@ -19,5 +21,7 @@ for command in (
     listing.suites,
     listing.planners,
     tools,
+    faults,
+    patch,
 ):
     app.command()(command)

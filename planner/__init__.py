@@ -15,6 +15,7 @@ from planner.annotations import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.budget import Budget
     from planner.check import Finding, check_domain, check_problem
+    from planner.creation import created_by, declared_arguments, for_steps, with_placeholders
     from planner.declare import FIXED, Domain, Entity, From, Outcome, PredicateRef, When, resolve_action
     from planner.documents import Documents, json_schema, read_documents, write_json, write_yaml
     from planner.errors import (
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     )
     from planner.order import CausalLink, causal_links, partial_order
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
-    from planner.repair import Patch, patch
+    from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
     from planner.solve import improve, solve
     from planner.validate import Verdict, simulate, validate
 
@@ -88,7 +89,9 @@ __all__ = [
     "Imply",
     "InputError",
     "LazyProblems",
+    "Left",
     "Location",
+    "Mended",
     "Metric",
     "NoPlan",
     "Not",
@@ -109,26 +112,35 @@ __all__ = [
     "Status",
     "Step",
     "StoppedBy",
+    "Undo",
+    "UndoStep",
     "UnsupportedError",
     "Variable",
     "Verdict",
     "When",
+    "Written",
     "causal_links",
     "check_domain",
     "check_problem",
+    "created_by",
+    "declared_arguments",
     "explain_plan",
     "explain_unsolvable",
+    "for_steps",
     "improve",
     "json_schema",
     "load",
     "load_domain",
+    "mend",
     "partial_order",
     "patch",
     "read_documents",
     "resolve_action",
     "simulate",
     "solve",
+    "undo",
     "validate",
+    "with_placeholders",
     "write_json",
     "write_yaml",
 ]
@@ -136,6 +148,7 @@ __all__ = [
 _MODULES = {
     "budget": "Budget",
     "check": "Finding check_domain check_problem",
+    "creation": "created_by declared_arguments for_steps with_placeholders",
     "declare": "FIXED Domain Entity From Outcome PredicateRef When resolve_action",
     "documents": "Documents json_schema read_documents write_json write_yaml",
     "errors": "DeclarationError DocumentError EngineError ForethoughtError InputError Location NoPlan PddlError "
@@ -146,7 +159,7 @@ _MODULES = {
     "Object Or Problem SoftGoal Variable",
     "order": "CausalLink causal_links partial_order",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
-    "repair": "Patch patch",
+    "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
     "solve": "improve solve",
     "validate": "Verdict simulate validate",
 }

@@ -69,3 +69,42 @@ def best_reentry(problem, remaining, weight, *, forbidden=(), not_first=(), most
                 costs = [simulation.cost(step) for step in kept]
                 found.append((exact_sum([cost, *costs, weight * place]), place))
     return min(found, default=None)
+
+
+def best_mending(problem, steps, most=300):
+    """Return the fewest steps that must be left out, and the least cost of what is then inserted; None for no plan."""
+    ticket, known = count(), Simulation(problem)
+    queue = [(0, 0, next(ticket), known, 0)]
+    closed = set()
+    while queue:
+        left, cost, _, state, place = heapq.heappop(queue)
+        if (key_of(state), place) in closed:
+            continue
+        if len(closed) > most:
+            raise TooManyStates
+        closed.add((key_of(state), place))
+        if place == len(steps) and state.holds(problem.goal.hard):
+            return left, cost
+        for step, after in successors(state):
+            heapq.heappush(queue, (left, cost + step.cost, next(ticket), after, place))
+        if place < len(steps):
+            heapq.heappush(queue, (left + 1, cost, next(ticket), state, place + 1))
+            if state.objection(steps[place]) is None:
+                after = state.copy()
+                after.apply(steps[place])
+                heapq.heappush(queue, (left, cost, next(ticket), after, place + 1))
+    return None
+
+
+def differs(facts, before, item, exempt):
+    """Return whether a fact that `item` covers, and none of `exempt`, is not as it was before."""
+    changed = set(facts) ^ set(before)
+    return any(item.matches(fact) and not any(each.matches(fact) for each in exempt) for fact in changed)
+
+
+def best_undoing(problem, before, items, exempt, most=300):
+    """Return how many of `items` are not as before at the end, at best, and the least cost of that."""
+    return min(
+        (sum(differs(state.facts, before, item, exempt) for item in items), cost)
+        for cost, state, _ in distances(problem, set(), set(), most)
+    )

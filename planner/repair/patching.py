@@ -191,7 +191,7 @@ class _Patching:
 
     def _bound(self, found: Found, prices: Prices, chooser: Chooser, lost: int) -> Number:
         resolution = 1 if chooser.task is None else chooser.task.resolution
-        least = Decimal(found.charge_at_least // prices.cost) / resolution
+        least = Decimal(found.at_least // prices.cost) / resolution
         return exact(least + self.weight * lost)
 
     def _nothing(self, found: Found) -> Patch:

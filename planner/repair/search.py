@@ -30,14 +30,18 @@ class Prices:
 class Found:
     """What a search has found: the best plan, as the `actions` of the task, if there is one.
 
-    `proved` says that nothing is charged less: less than the limit, where there is no plan. `charge_at_least` is a
-    lower bound. `stopped_by` says what ended the search.
+    `proved` says that nothing is charged less: less than the limit, where there is no plan. `at_least` is a lower bound
+    of what is charged. `stopped_by` says what ended the search.
     """
 
     actions: tuple[GroundAction, ...] | None
-    charge_at_least: int
+    at_least: int
     proved: bool
     stopped_by: StoppedBy
+
+
+Charge = tuple[Number, int]
+"""What a plan costs, in the units of the problem, and its penalties."""
 
 
 class Chooser:
@@ -48,10 +52,11 @@ class Chooser:
         self.task: Task | None = None
         self._budget = budget
 
-    def best(self, prices: Prices, below: tuple[Number, int] | None = None) -> Found:
+    def best(self, prices: Prices | None, below: Charge | None = None) -> Found:
         """Return the plan that is charged least, or the best one found when a limit is reached.
 
-        With `below`, only plans count that are charged less than this cost and penalty.
+        Without `prices`, a penalty is more than all actions cost together. With `below`, only plans count that are
+        charged less than that.
         """
         run = Run()
         try:
@@ -68,11 +73,13 @@ class Chooser:
         actions = None if run.plan is None or self.task is None else [self.task.actions[each] for each in run.plan]
         return Found(None if actions is None else tuple(actions), run.lower_bound, proved, stopped_by)
 
-    def _search(self, prices: Prices, below: tuple[Number, int] | None, run: Run) -> Ending:
+    def _search(self, prices: Prices | None, below: Charge | None, run: Run) -> Ending:
         if self.task is None:
             self.task = ground(self.choice.problem, self._budget)
         if self.task.unreachable_goal is not None:
             return Ending.EXHAUSTED
+        if prices is None:
+            prices = Prices(penalty=sum([action.cost for action in self.task.actions]) + 1)
         if below is not None:
             run.limit = ceil(below[0] * self.task.resolution) * prices.cost + below[1] * prices.penalty
         task = replace(self.task, actions=tuple([self._charged(each, prices) for each in self.task.actions]))
@@ -92,6 +99,24 @@ class Chooser:
     def penalty(self, actions: Iterable[GroundAction]) -> int:
         """Return the penalties of `actions` together."""
         return sum([self.choice.penalties.get(action.step.action, 0) for action in actions])
+
+    def fewest(self, below: Charge | None = None) -> Found:
+        """Return the plan with the fewest penalties and, of these, one that costs least; see `best`.
+
+        A penalty that is dearer than all actions together decides, unless the plan would take actions again and again
+        to avoid it. So what remains of penalties is searched for a plan with fewer, whatever that costs.
+        """
+        found = self.best(None, below)
+        most = self.penalty(found.actions) if found.actions is not None else below[1] if below is not None else 0
+        while found.proved and most:
+            fewer = self.best(Prices(cost=0), (0, most))
+            if fewer.actions is None:
+                return replace(found, proved=fewer.proved, stopped_by=fewer.stopped_by)
+            found = self.best(Prices(penalty=sum([action.cost for action in fewer.actions]) + 1))
+            if found.actions is None:
+                return replace(fewer, proved=False, stopped_by=found.stopped_by)
+            most = self.penalty(found.actions)
+        return found
 
     def is_special(self, action: GroundAction) -> bool:
         """Return whether `action` stands for what it is said to in the choice."""

@@ -1,0 +1,118 @@
+"""Mending: a plan that somebody else made, or that was made for another state, with as much of it as can be kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from planner.answer import unsupported
+from planner.budget import Budget, Finishing, check_limits
+from planner.model import Number, Problem
+from planner.normalise import to_adl
+from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
+from planner.records import dataclass
+from planner.repair.bans import actions_of, barred
+from planner.repair.pointer import KEEP, keeping
+from planner.repair.search import Chooser, Found
+from planner.task import GroundAction
+from planner.validate import Simulation, validate
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A plan that works, made of one that does not.
+
+    `origins` has the place of each step in the given plan, from 0, and None where it was inserted. `cost` is that of
+    all steps, `extra` that of those inserted. `status` is OPTIMAL where no plan keeps more, and none that keeps as much
+    inserts less, and UNSOLVABLE where nothing reaches the goal: then, as with UNKNOWN and UNSUPPORTED, `steps` is None.
+    `misfits` says of places in the given plan why no step there could be kept anywhere.
+    """
+
+    status: Status
+    stopped_by: StoppedBy
+    given: tuple[Step, ...]
+    steps: tuple[Step, ...] | None = None
+    origins: tuple[int | None, ...] = ()
+    cost: Number | None = None
+    extra: Number | None = None
+    misfits: tuple[tuple[int, str], ...] = ()
+    reason: str = ""
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The places of the given steps that are kept."""
+        return tuple([place for place in self.origins if place is not None])
+
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """The places of the given steps that are left out."""
+        return tuple([place for place in range(len(self.given)) if place not in self.origins])
+
+    @property
+    def inserted(self) -> tuple[int, ...]:
+        """The places of the new steps among `steps`."""
+        return tuple([place for place, origin in enumerate(self.origins) if origin is None])
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Mended is neither true nor false; compare mended.status with `is`")
+
+
+def mend(
+    problem: Problem,
+    steps: Plan | Sequence[Step],
+    *,
+    forbidden: Iterable[Step] = (),
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Mended:
+    """Return a plan for `problem` that keeps as many of `steps` in their order as any plan can.
+
+    Of the plans that leave out the fewest, it is one in which the inserted steps cost least together. Steps like those
+    of `forbidden` are neither kept nor inserted. A kept step is the very action with the very arguments; misspelt names
+    and wrong arguments are left out, with the reason. Limits are those of `planner.solve`. Raises `InputError` for
+    limits that are none.
+    """
+    check_limits(time_limit, memory_limit)
+    given = steps.steps if isinstance(steps, Plan) else tuple(steps)
+    refused = unsupported(problem)
+    if refused is not None:
+        return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
+    rules = Simulation(problem).rules
+    banned = actions_of(forbidden)
+    wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
+    fitting = {place: step for place, step in enumerate(given) if place not in wrong}
+    choice = keeping(barred(to_adl(problem), banned, frozenset()), fitting, len(given))
+    chooser = Chooser(choice, Budget(time_limit, memory_limit, cancel))
+    return _mended(problem, given, chooser, tuple(wrong.items()))
+
+
+def _mended(
+    problem: Problem, given: tuple[Step, ...], chooser: Chooser, misfits: tuple[tuple[int, str], ...]
+) -> Mended:
+    found = chooser.fewest()
+    if found.actions is None:
+        status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
+        return Mended(status, found.stopped_by, given, misfits=misfits, reason=_reason(found))
+    with Finishing():
+        steps = chooser.steps(found.actions)
+        simulation = Simulation(problem)
+        steps = tuple([Step(step.action, step.arguments, simulation.cost(step)) for step in steps])
+        verdict = validate(problem, steps)
+    if not verdict.valid:
+        raise RuntimeError(f"internal error: a plan was mended and does not work: {verdict.reason}")
+    origins = tuple([_origin(action) for action in found.actions if chooser.steps([action])])
+    extra = exact_sum([step.cost for step, origin in zip(steps, origins, strict=True) if origin is None])
+    status = Status.OPTIMAL if found.proved else Status.SOLVED
+    return Mended(status, found.stopped_by, given, steps, origins, verdict.cost, extra, misfits, _reason(found))
+
+
+def _origin(action: GroundAction) -> int | None:
+    name = action.step.action
+    return int(name.removeprefix(KEEP)) if name.startswith(KEEP) else None
+
+
+def _reason(found: Found) -> str:
+    if found.actions is None:
+        return "no steps lead to the goal" if found.proved else f"no plan was found: {found.stopped_by.value}"
+    return "" if found.proved else f"another plan may keep more: {found.stopped_by.value}"

@@ -1,0 +1,187 @@
+"""Undoing: steps that return what a run wrote to what it was before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from planner.annotations import Final
+from planner.answer import unsupported
+from planner.budget import Budget, Finishing, check_limits
+from planner.model import Atom, Formula, Goal, Number, Problem
+from planner.normalise import to_adl
+from planner.plan import Status, Step, StoppedBy
+from planner.records import dataclass, replace
+from planner.repair.bans import actions_of, barred
+from planner.repair.collecting import collecting
+from planner.repair.search import Chooser
+from planner.repair.values import Values
+from planner.validate import Simulation, validate
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An item that a run wrote: a fact, or a pattern with open arguments; `step` is the key of the step that did.
+
+    What an `irreversible` step wrote is not undone. What was changed `in_place` stayed true, so that no fact says what
+    it was before.
+    """
+
+    item: Atom
+    step: str
+    irreversible: bool = False
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """An item that is not as it was before, and why; `proved` if nothing can be done about it."""
+
+    item: Atom
+    reason: str
+    proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UndoStep:
+    """A step that undoes; `undoes` are the keys of the steps that wrote what it restores, the latest first."""
+
+    step: Step
+    undoes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What returns the written items to what they were.
+
+    `restored` are the items that are as before at the end, `left` those that are not, `exempt` what irreversible steps
+    wrote. `status` is OPTIMAL where it is proved that no steps restore more items, and none that restore as many cost
+    less; SOLVED where they might; UNSUPPORTED where search does not take the problem.
+    """
+
+    status: Status
+    stopped_by: StoppedBy
+    steps: tuple[UndoStep, ...] = ()
+    restored: tuple[Atom, ...] = ()
+    left: tuple[Left, ...] = ()
+    exempt: tuple[Written, ...] = ()
+    cost: Number = 0
+    reason: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left that a reversible step wrote."""
+        return not self.left and self.status is not Status.UNSUPPORTED
+
+    def __bool__(self) -> bool:
+        raise TypeError("an Undo is neither true nor false; ask undo.is_whole")
+
+
+def undo(
+    problem: Problem,
+    before: Iterable[Atom],
+    written: Sequence[Written],
+    *,
+    forbidden: Iterable[Step] = (),
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> Undo:
+    """Return steps after which every fact that a `written` item covers is as it was `before`.
+
+    `problem` has the present state as its initial one, and in `ran` what has run; its goal does not count. `before` are
+    the facts before the run, `written` what it wrote, in that order. Facts that an irreversible step wrote are exempt;
+    all other facts may change. As many items as possible are restored, at the least cost. Steps like those of
+    `forbidden` are not taken. Limits are those of `planner.solve`. Raises `InputError` for limits that are none.
+    """
+    check_limits(time_limit, memory_limit)
+    exempt = tuple([each for each in written if each.irreversible])
+    refused = unsupported(replace(problem, goal=Goal()))
+    if refused is not None:
+        return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
+    budget = Budget(time_limit, memory_limit, cancel)
+    free = replace(problem, goal=Goal())
+    plain = barred(to_adl(free), actions_of(forbidden), frozenset())
+    values = Values(problem.domain, frozenset(before), tuple([each.item for each in exempt]))
+    undone = _Undoing(free, plain, values, tuple([each for each in written if not each.irreversible]), budget)
+    return replace(undone.result(), exempt=exempt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoing:
+    """The search for one way of undoing."""
+
+    problem: Problem
+    plain: Problem
+    values: Values
+    written: tuple[Written, ...]
+    budget: Budget
+
+    def result(self) -> Undo:
+        """Return the steps, and what became of each item."""
+        wishes = {each.item: self.values.wish(each.item) for each in self.written if not each.in_place}
+        now, then = Simulation(self.problem), Simulation(self.problem)
+        away = [wish for wish in wishes.values() if not now.holds(wish)]
+        found = self._search(list(wishes.values()), len(away)) if away else _NOTHING
+        steps = tuple([Step(step.action, step.arguments, then.cost(step)) for step in found.steps])
+        with Finishing():
+            verdict = validate(self.problem, steps)
+            if not verdict.valid:
+                raise RuntimeError(f"internal error: steps were found that cannot be taken: {verdict.reason}")
+            undoes = self._keys(then, steps)
+        lost = [item for item, wish in wishes.items() if not then.holds(wish)]
+        left = [Left(each.item, _IN_PLACE, proved=True) for each in self.written if each.in_place]
+        left += [self._left(item, wishes[item], found) for item in lost]
+        gone = {each.item for each in left}
+        return Undo(
+            Status.OPTIMAL if found.proved else Status.SOLVED,
+            found.stopped_by,
+            tuple([UndoStep(step, keys) for step, keys in zip(steps, undoes, strict=True)]),
+            tuple([item for item in wishes if item not in gone]),
+            tuple(dict.fromkeys(left)),
+            cost=verdict.cost,
+        )
+
+    def _search(self, wishes: Sequence[Formula], away: int) -> _Steps:
+        """Return the steps after which fewer than `away` of `wishes` fail: as few as can be."""
+        chooser = Chooser(collecting(self.plain, wishes), self.budget)
+        found = chooser.fewest((0, away))
+        return _Steps(chooser.steps(found.actions or ()), found.proved, found.stopped_by)
+
+    def _keys(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:
+        """Apply `steps`, and return for each of them the keys of those that wrote what it restores."""
+        before = frozenset(simulation.facts)
+        last: dict[Atom, int] = {}
+        number = 0
+        for number, step in enumerate(steps, start=1):
+            changes = simulation.apply(step)
+            last.update(dict.fromkeys((*changes.added, *changes.removed), number))
+        found: list[dict[str, None]] = [{} for _ in range(number)]
+        after = simulation.world.state
+        restored = [fact for fact in last if (fact in before) is not self.values.held(fact) is (fact in after)]
+        for each in reversed(self.written):
+            for fact in restored:
+                if each.item.matches(fact):
+                    found[last[fact] - 1][each.step] = None
+        return [tuple(keys) for keys in found]
+
+    def _left(self, item: Atom, wish: Formula, found: _Steps) -> Left:
+        if not found.proved:
+            return Left(item, f"no steps were found that restore it: {found.stopped_by.value}", proved=False)
+        alone = self._search([wish], 1)
+        if alone.proved and not alone.steps:
+            return Left(item, "no steps restore it", proved=True)
+        return Left(item, "no steps restore it together with the others", proved=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """Steps that a search has found, and what it has proved."""
+
+    steps: tuple[Step, ...]
+    proved: bool
+    stopped_by: StoppedBy
+
+
+_IN_PLACE: Final = "it was changed in place: no fact says what it was"
+_NOTHING: Final = _Steps((), proved=True, stopped_by=StoppedBy.EXHAUSTED)
