@@ -20,6 +20,7 @@ from planner.model import (
     Action,
     Atom,
     DomainModel,
+    Formula,
     Function,
     Goal,
     Metric,
@@ -31,6 +32,7 @@ from planner.model import (
     SoftGoal,
     TypeHierarchy,
 )
+from planner.model.memo import kept_with_domain
 
 GoalLike = Condition | Goal | Mapping[str, Any]
 """A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
@@ -53,7 +55,7 @@ class ProblemBuilder:
         self._derived = domain.derived
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
-        self._scope = Scope("the problem", {}, self._objects)
+        self._scope = Scope("the problem", {}, self._objects, creators=_created(domain))
         self._conditions = Conditions(self._scope, domain.types)
 
     def _check_constant(self, constant: Object, item: Object) -> None:
@@ -94,6 +96,13 @@ class ProblemBuilder:
             ran=tuple([self._action(text, place.within("ran")) for text in ran]),
             entities=entities,
         )
+
+    def condition(self, value: Condition, place: Place) -> Formula:
+        """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""
+        before = len(self._scope.uses)
+        found = self._conditions.formula(value, place)
+        self._check_uses(before)
+        return found
 
     def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
         if isinstance(initial, str | Atom):
@@ -238,6 +247,12 @@ class ProblemBuilder:
         if mismatch:
             raise mismatch
         return action
+
+
+@kept_with_domain
+def _created(domain: DomainModel) -> dict[str, str]:
+    """Return what actions call the objects that they create, with the types."""
+    return {name.removeprefix("?"): kind for action in domain.actions.values() for name, kind in action.creates.items()}
 
 
 def _function_term(key: Any, place: Place) -> Atom:
