@@ -33,7 +33,7 @@ def optimum(problem, most, states=3000):
         world = with_objects(problem, born)
         if interpreter.holds(world, interpreter.closure(world, facts), problem.goal.hard, {}):
             return cost
-        if len(closed) > states:
+        if len(closed) > states or len(queue) > 8 * states:
             raise TooManyStates(f"more than {states} states")
         for price, *after in successors(problem, world, born, facts, ran):
             if max(Counter(kind for _, kind in after[0]).values(), default=0) <= most:
@@ -53,10 +53,13 @@ def with_objects(problem, born):
 
 def successors(problem, world, born, facts, ran):
     """Yield cost, objects, facts and past of every state one step from here."""
+    true = interpreter.closure(world, facts)
     remembered = {pattern.predicate for action in problem.domain.actions.values() for pattern in action.after}
     for action in problem.domain.actions.values():
         fresh = [(f"fresh{len(born) + place}", kind) for place, kind in enumerate(action.creates.values())]
         for binding in interpreter.bindings(world, action.parameters):
+            if not interpreter.holds(world, true, action.requires, binding):
+                continue
             arguments = tuple(binding.values())
             step = interpreter.Step(action.name, (*arguments, *(name for name, _ in fresh)))
             after = interpreter.apply(world, facts, ran, step)

@@ -39,11 +39,12 @@ def with_placeholders_in_any_order(problem: Problem, counts: Mapping[str, int]) 
     return _expanded(problem, in_any_order(problem.domain), _named(problem, counts))
 
 
-def for_steps(problem: Problem, steps: Iterable[Step]) -> Problem:
+def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Problem:
     """Return `problem` with what the creating steps among `steps` name as placeholders, to be created in any order.
 
-    Whatever name stands where something is created and is no object of `problem` becomes a placeholder. A problem that
-    creates nothing is returned unchanged.
+    Whatever name stands where something is created and is no object of `problem` becomes a placeholder. With `spare`,
+    there are so many more of each type, for steps that may come to these. A problem that creates nothing is returned
+    unchanged.
     """
     if not creates_objects(problem.domain):
         return problem
@@ -57,7 +58,8 @@ def for_steps(problem: Problem, steps: Iterable[Step]) -> Problem:
                 if name not in known and name != OPEN and _NAME.fullmatch(name):
                     found.setdefault(name, kind)
     types = created_types(problem.domain.actions.values())
-    names = {each: [name for name, kind in found.items() if kind == each] for each in types}
+    more = _named(problem, dict.fromkeys(types, spare), found)
+    names = {each: [*(name for name, kind in found.items() if kind == each), *more[each]] for each in types}
     return _expanded(problem, in_any_order(problem.domain), names)
 
 
@@ -88,9 +90,9 @@ def _action(source: Problem | DomainModel, step: Step) -> Action:
     return domain.actions[step.action]
 
 
-def _named(problem: Problem, counts: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return as many names for each type as `counts` says; no object has one of them, in any case of letters."""
-    taken = {each.name.casefold() for each in problem.all_objects}
+def _named(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Return as many names for each type as `counts` says, none that an object has, or one of `others`, in any case."""
+    taken = {name.casefold() for name in (*[each.name for each in problem.all_objects], *others)}
     found: dict[str, list[str]] = {}
     for kind in created_types(problem.domain.actions.values()):
         candidates = (f"new-{kind.casefold()}-{number}" for number in count(1))

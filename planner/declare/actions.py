@@ -174,7 +174,7 @@ class ActionBuilder:
             value = {each.name: each.types for each in value}
         found = self._types.variables(value, "variables", place)
         for variable in found:
-            if variable.name in self._scope.variables:
+            if variable.name in self._scope.variables or variable.name in self._scope.created:
                 name = variable.name[1:]
                 raise place.within(name).error(f"the variable {name!r} of When hides another of {self._scope.owner}")
         return found

@@ -28,7 +28,8 @@ class Scope:
     """The parameters (`variables`, by name with `?`), and the objects, that may be arguments.
 
     `owner` is what is declared, for messages. `data` and `created` are the names of data parameters and of objects
-    that the action creates. `uses` collects what was resolved.
+    that the action creates; `creators` has what actions create and a problem cannot name, with the types. `uses`
+    collects what was resolved.
     """
 
     owner: str
@@ -37,6 +38,7 @@ class Scope:
     data: frozenset[str] = NO_NAMES
     created: Mapping[str, Types] = field(default_factory=dict)
     uses: list[Use] = field(default_factory=list)
+    creators: Mapping[str, str] = field(default_factory=dict)
 
     def inside(self, variables: Iterable[Variable]) -> Scope:
         """Return the scope with the variables of a quantifier."""
@@ -114,6 +116,9 @@ class Scope:
             return place.error(
                 f"'{term}' in {inside} is no object of {self.owner}", f"PDDL writes parameters '?{name}'"
             )
+        if name in self.creators:
+            wanted = f"say what holds of it: (exists (?{name} - {self.creators[name]}) …)"
+            return place.error(f"'{term}' in {inside} is created by an action, and no object of {self.owner}", wanted)
         mine = [variable.removeprefix("?") for variable in self.variables]
         near = did_you_mean(name, [*mine, *self.objects])
         what = "no parameter" if term != name else "neither a parameter nor an object" if mine else "no object"

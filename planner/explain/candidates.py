@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice, product
 from typing import Final
 
 from planner.explain.nearmiss import near_misses
 from planner.explain.providers import Providers, atom_of
 from planner.explain.relaxed import Relaxed
-from planner.model import Atom, Exists, Forall, Formula, Literal, Not, Variable, is_variable
+from planner.model import Atom, Exists, Forall, Formula, Literal, Not, Problem, Variable, is_variable
 from planner.model.formulas import children, substitute
 from planner.normalise import Conjunction
 from planner.normalise.conditions import negation_normal
@@ -24,21 +24,23 @@ COMPLETE: Final = 1000
 
 
 class Candidates:
-    """The literals of one problem that may be assumed: those of declared predicates that are not derived."""
+    """The literals of one problem that may be assumed: those of predicates and objects of `source`, not derived."""
 
-    def __init__(self, relaxed: Relaxed, providers: Providers, declared: Iterable[str]) -> None:
+    def __init__(self, relaxed: Relaxed, providers: Providers, source: Problem) -> None:
         self._relaxed = relaxed
         self._providers = providers
         self._problem = relaxed.normal.problem
         self._initial = frozenset(self._problem.initial)
-        self._declared = frozenset(declared) - relaxed.normal.derived
+        self._declared = frozenset(source.domain.predicates) - relaxed.normal.derived
+        self._objects = frozenset([each.name for each in source.all_objects])
         self._goal = negation_normal(self._problem.goal.hard, itertools.count())
         self._wanted = list(literals_in(self._goal))
 
     def is_assumable(self, literal: Literal) -> bool:
         """Return whether it would be a change if the ground `literal` held from the start, and one that can be made."""
         atom = atom_of(literal)
-        return atom.predicate in self._declared and (atom in self._initial) is isinstance(literal, Not)
+        is_known = atom.predicate in self._declared and self._objects.issuperset(atom.args)
+        return is_known and (atom in self._initial) is isinstance(literal, Not)
 
     def is_goal(self, literal: Literal) -> bool:
         """Return whether the goal asks for `literal`, or for all or some like it."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.budget import Budget, LimitReached
+from planner.creation import with_placeholders
+from planner.creation.reach import LARGEST_RULE, with_enough
 from planner.explain.chains import unreachable_goals
 from planner.explain.change import Change
 from planner.explain.relaxed import Relaxed
 from planner.explain.smallest import Finding, smallest_change
 from planner.explain.unreachable import Missing, Unreachable
 from planner.model import Problem
+from planner.model.domain import creates_objects
 from planner.normalise import normalise
-from planner.plan import Plan, StoppedBy
+from planner.plan import Plan, Status, StoppedBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +101,44 @@ def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
+    if not creates_objects(problem.domain):
+        return _diagnosis(problem, problem, budget)
+    enough = with_enough(problem)
+    found = _diagnosis(enough or with_placeholders(problem, LARGEST_RULE), problem, budget)
+    proved = enough is not None and bool(found.unreachable)
+    return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, budget))
+
+
+def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
+    """Return why `problem` has no plan; what may be assumed, `source` declares."""
     try:
         relaxed = Relaxed(normalise(problem), budget)
         unreachable, shortfall = unreachable_goals(problem, relaxed)
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
-    finding = smallest_change(problem, shortfall, budget, reachable=not unreachable)
+    finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
     return Diagnosis(problem.name, _solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by)
+
+
+def _is_unsolvable(problem: Problem, budget: Budget) -> bool:
+    from planner.solve import solve  # noqa: PLC0415 - `solve` loads all of search
+
+    limits: dict[str, Any] = {
+        "time_limit": budget.remaining,
+        "memory_limit": budget.memory_limit,
+        "cancel": budget.cancel,
+    }
+    return solve(problem, mode="first", **limits).status is Status.UNSOLVABLE
+
+
+def _whatever_is_created(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:
+    """Return what holds of `found`, a diagnosis with some placeholders, with any number of them.
+
+    That there is no plan does only where it is `proved`.
+    """
+    change = found.change and replace(found.change, at_least=min(found.change.at_least, int(proved)))
+    plan = found.plan and replace(found.plan, problem=problem)
+    return replace(found, solvable=found.solvable if found.solvable or proved else None, change=change, plan=plan)
 
 
 def _solvable(finding: Finding) -> bool | None:

@@ -86,14 +86,17 @@ class Pool:
     complete: bool = False
 
 
-def smallest_change(problem: Problem, shortfall: Shortfall, budget: Budget, *, reachable: bool) -> Finding:
+def smallest_change(
+    problem: Problem, source: Problem, shortfall: Shortfall, budget: Budget, *, reachable: bool
+) -> Finding:
     """Return the smallest change that the budget allows to find; `reachable` if the goal is so in the relaxed world.
 
+    Only facts of what `source` declares are assumed: `problem` itself, or what it was compiled from.
     What explanations name is tried at once. Then pools of candidates are searched, small ones first; the proof that
     nothing smaller will do needs an answer of one assumption, or the complete pool. Raises `UnsupportedError` for what
     search does not take.
     """
-    search = _Search(problem, shortfall, budget)
+    search = _Search(problem, source, shortfall, budget)
     finding = Finding(at_least=0 if reachable else 1)
     try:
         search.try_what_is_named(finding)
@@ -110,13 +113,13 @@ def smallest_change(problem: Problem, shortfall: Shortfall, budget: Budget, *, r
 
 
 class _Search:
-    def __init__(self, problem: Problem, shortfall: Shortfall, budget: Budget) -> None:
+    def __init__(self, problem: Problem, source: Problem, shortfall: Shortfall, budget: Budget) -> None:
         self._problem = problem
         self._shortfall = shortfall
         self._budget = budget
         self._plain = shortfall.relaxed.normal.problem
         self._items = Items(shortfall.relaxed.normal)
-        self._candidates = Candidates(shortfall.relaxed, shortfall.providers, problem.domain.predicates)
+        self._candidates = Candidates(shortfall.relaxed, shortfall.providers, source)
 
     def try_what_is_named(self, finding: Finding) -> None:
         """Assume all that the explanations lead to, and see whether the problem then has a plan."""

@@ -1,0 +1,109 @@
+"""Planning with placeholders finds what fresh objects give (`creation_twin`): optima, proofs, bounds, and plans."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import creation_twin
+import pytest
+
+from planner import Status, created_by, for_steps, partial_order, solve, validate, with_placeholders
+from planner.pddl.plans import read_plan, write_plan
+from planner.plan_json import steps_from
+from planner.records import replace
+from planner.testing import TooManyStates
+
+SEEDS = [range(20 * block, 20 * block + 20) for block in range(5)]
+STATES = 80
+
+
+def most_created(problem, plan):
+    """Return how many objects of one type `plan` creates at most."""
+    found = Counter()
+    for step in plan.steps if plan else ():
+        creates = problem.domain.actions[step.action].creates
+        found.update(creates[f"?{name}"] for name in created_by(problem, step))
+    return max(found.values(), default=0)
+
+
+def optimum(problem, most):
+    """Return a one-tuple of the twin's optimum; none where it would take too long."""
+    try:
+        return (creation_twin.optimum(problem, most, STATES),)
+    except TooManyStates:
+        return ()
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_so_many_placeholders_are_as_good_as_so_many_fresh_objects(seeds):
+    compared = 0
+    for seed in seeds:
+        problem = creation_twin.random_creation(seed)
+        for number in (1, 2):
+            for expected in optimum(problem, number):
+                result = solve(with_placeholders(problem, number), time_limit=None)
+                assert result.cost == expected, (seed, number)
+                compared += 1
+                if result.plan is not None:
+                    assert validate(problem, result.plan.steps).valid
+    assert compared > len(seeds)
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_what_is_proved_holds_however_many_objects_are_created(seeds):
+    proved = 0
+    for seed in seeds:
+        problem = creation_twin.random_creation(seed)
+        result = solve(problem, time_limit=0.3)
+        created = most_created(problem, result.plan)
+        for best in optimum(problem, created or 2):
+            match result.status:
+                case Status.OPTIMAL:
+                    assert best == result.cost, seed
+                case Status.UNSOLVABLE:
+                    assert best is None, seed
+                case _:
+                    bound = result.lower_bound or 0
+                    assert best is None or bound <= best, seed
+        proved += result.status in (Status.OPTIMAL, Status.UNSOLVABLE)
+    assert proved > len(seeds) // 2
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_plans_are_plans_of_the_source_in_every_form_and_order(seeds):
+    creating = 0
+    for seed in seeds:
+        problem = creation_twin.random_creation(seed)
+        plan = solve(with_placeholders(problem, 2), mode="first", time_limit=2.0).plan
+        if plan is None or not most_created(problem, plan):
+            continue
+        creating += 1
+        plan = replace(plan, problem=problem)
+        assert read_plan(write_plan(plan), problem) == plan
+        assert steps_from(plan.to_dict(), problem, "plan") == (plan, plan.cost)
+        rng = random.Random(seed)
+        for _ in range(3):
+            assert validate(problem, linearisation(problem, plan, rng)).valid, seed
+        swapped = [replace(step, arguments=tuple(map(renamed, step.arguments))) for step in plan.steps]
+        assert validate(problem, swapped).valid, seed
+        assert len(for_steps(problem, swapped).objects) == len(for_steps(problem, plan.steps).objects)
+    assert creating
+
+
+def linearisation(problem, plan, rng):
+    """Return the steps of `plan` in another order that their partial order allows."""
+    graph = partial_order(problem, plan)
+    left, found = set(graph), []
+    while left:
+        ready = sorted(number for number in left if not left.intersection(graph.predecessors(number)))
+        number = rng.choice(ready)
+        left.remove(number)
+        found.append(plan.steps[number - 1])
+    return found
+
+
+def renamed(name):
+    """Return another name for a placeholder, not in the order that search would take them in."""
+    kind, _, number = name.rpartition("-")
+    return f"other-{kind}-{9 - int(number)}" if name.startswith("new-") else name
