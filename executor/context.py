@@ -85,6 +85,12 @@ class Memory:
         """Return the values by key, the one used longest ago first."""
         return {key: entry.value for key, entry in self._entries.items()}
 
+    def by_relevance(self) -> list[tuple[str, Any]]:
+        """Return keys and values, the most relevant first: the one that would make room for others stands last."""
+        latest_first = reversed(self._entries.items())
+        ranked = sorted(latest_first, key=lambda item: item[1].relevance, reverse=True)
+        return [(key, entry.value) for key, entry in ranked]
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], capacity: int = CAPACITY) -> Memory:
         """Return a memory that holds `values`."""
@@ -112,8 +118,9 @@ class Context:
     """What a handler knows about the step that it carries out.
 
     `key` is the same in every attempt of the step, also after a restart: give it to services that do things once for
-    each key. `results` gives what earlier steps returned, by the id of the step or the name of its action. `aborted` is
-    set when the run is called off or the time of the step is up: a plain function in a thread should look at it.
+    each key. `results` gives what earlier steps returned, by the id of the step or the name of its action; `undoes` has
+    the results of the steps that this one undoes, if it does. `aborted` is set when the run is called off or the time
+    of the step is up: a plain function in a thread should look at it.
     """
 
     plan: str
@@ -124,6 +131,7 @@ class Context:
     key: str
     memory: Memory
     results: Mapping[str, Any]
+    undoes: tuple[Mapping[str, Any], ...]
     aborted: asyncio.Event | Any
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]

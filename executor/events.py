@@ -152,13 +152,18 @@ class RungTaken:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped."""
+    """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
+
+    With `undoes`, the run is given up, and they undo what was done, but for what is `left`.
+    """
 
     steps: tuple[Mapping[str, Any], ...]
     kept: int
     new: int
     dropped: int
     reason: str
+    undoes: bool = False
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +262,7 @@ def from_data(kind: str, data: Mapping[str, Any]) -> Event:
         if name in found:
             read = _to_atom if cls is Disagreement else _to_note
             found[name] = tuple([read(each) for each in found[name]])
-    for name in ("steps", "choices", "known"):
+    for name in ("steps", "choices", "known", "left"):
         if isinstance(found.get(name), list):
             found[name] = tuple(found[name])
     return cls(**found)  # type: ignore[no-any-return]  # one of the union

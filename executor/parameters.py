@@ -1,7 +1,7 @@
 """Data parameters: where their values come from, and whether they are what the handler expects.
 
-In this order (the first that has a value): the plan; the result that the parameter is declared to come from; working
-memory, where it has an entry of that name; its default.
+In this order (the first that has a value): the plan; the result that the parameter is declared to come from; the step
+that is undone, where it had a parameter of that name; working memory, where it has an entry of that name; its default.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
         provider = state.providers.get(fact)
         if provider is not None:
             return field_of(state.steps[provider], parameter.source.path), f"step {provider}"
+    for id_ in record.plan.undoes:
+        undone = state.steps[id_]
+        if name in undone.parameters:
+            return undone.parameters[name], f"step {id_}, which is undone"
     if name in state.memory:
         return state.memory.get(name), "memory"
     if parameter.default is not REQUIRED and parameter.default != REQUIRED:

@@ -24,13 +24,14 @@ Key = tuple[str, tuple[str, ...]]
 class Attempt:
     """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
 
-    `in_doubt` says why nobody knows whether it did something: it took too long.
+    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile.
     """
 
     result: ActionResult
     wait: Wait | None = None
     raised: BaseException | None = None
     in_doubt: str = ""
+    crashed: bool = False
 
 
 @dataclass(slots=True)

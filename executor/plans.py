@@ -84,7 +84,8 @@ class PlanStep(_Part):
 
     `arguments` are objects by parameter, `parameters` values by data parameter. `creates` gives each object that the
     action creates a placeholder. `requires` and `expects` are conditions before and after the step, beyond those of its
-    action. `cost`, `duration` (seconds) and `tokens` are estimates; None: as declared, if it is.
+    action. `undoes` are the steps that this one undoes, whose results it gets. `cost`, `duration` (seconds) and
+    `tokens` are estimates; None: as declared, if it is.
     """
 
     id: StepId
@@ -100,6 +101,7 @@ class PlanStep(_Part):
     duration: Seconds | None = None
     tokens: Annotated[int, Field(ge=0)] | None = None
     description: str = ""
+    undoes: Texts = ()
 
     @classmethod
     def of(cls, step: Step, action: Action, name: str) -> Self:

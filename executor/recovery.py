@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any, Final
 
 from executor.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking
+from executor.compensation import Compensation
 from executor.events import Asked, Event, GoalDropped, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded
 from executor.plans import PlanStep, steps_of
 from executor.state import RunState, StepRecord
@@ -49,12 +50,19 @@ class Ladder:
     asking: Asking
     recovery: Recovery
     without_handler: frozenset[str]
+    compensation: Compensation = field(init=False)
     reasons: list[str] = field(default_factory=list)
     """Why the rungs taken last did not help."""
+
+    def __post_init__(self) -> None:
+        self.compensation = Compensation(self.state, self.emit, self.problem, self.recovery.time_limit)
 
     async def climb(self, failed: Sequence[StepRecord]) -> bool:
         """Take rung after rung, until the run can go on; return whether it can."""
         self.reasons.clear()
+        about = failed[-1].id if failed else ""
+        if self.state.is_undoing:
+            return await self._compensate(about)
         if self.still_works(self.left()):
             self._change(self.left(), 0, 0, "the rest of the plan still works")
             return True
@@ -62,8 +70,8 @@ class Ladder:
             Rung.PATCH: self._patch,
             Rung.REPLAN: self._replan,
             Rung.ASK: self._ask,
+            Rung.COMPENSATE: self._compensate,
         }
-        about = failed[-1].id if failed else ""
         rungs = [rung for rung in self.recovery.rungs if rung is not Rung.ASK or self.asking.ask is not None]
         for rung in rungs:
             if rung in steps and len(self.state.rungs) < self.recovery.most_patches and await steps[rung](about):
@@ -139,6 +147,10 @@ class Ladder:
         """Return the ground actions that are not to be tried any more."""
         tried = self.state.tried.items()
         return {Step(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES}
+
+    async def _compensate(self, about: str) -> bool:
+        """Undo what was done."""
+        return await self.compensation.begin(about)
 
     async def _patch(self, about: str) -> bool:
         """Find the cheapest way back into the plan."""

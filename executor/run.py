@@ -43,6 +43,8 @@ class Loop:
     _inbox: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _arrived: dict[str, Any] = field(init=False, default_factory=dict)
     _alarms: dict[tuple[str, float], float | None] = field(init=False, default_factory=dict)
+    _given_up: list[str] = field(init=False, default_factory=list)
+    """What the run failed at."""
     _changed: int = field(init=False, default=-1)
     _surprised: int = field(init=False, default=-1)
 
@@ -97,7 +99,7 @@ class Loop:
                 got = Attempt(result_of({**record.result}))
             else:
                 reason = "the process stopped while it was being done"
-                got = Attempt(ActionResult.failed(reason), in_doubt=reason)
+                got = Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
             wanted = self._wanted(record)
             policy = self.stepper.policy_of(record)
             if await self.stepper.ended(record, got, wanted, policy, record.attempts):
@@ -235,11 +237,15 @@ class Loop:
             return self._end(RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
         if trouble and (all(each == "continue" for each in policies) or not self.state.has_goal):
             return None
+        if not self.state.is_undoing:
+            self._given_up = [f"{record.step}: {record.reason}" for record in trouble]
         if await self.ladder.climb(trouble):
             return None
         return await self._give_up(trouble)
 
     async def _give_up(self, trouble: list[StepRecord]) -> RunEnded:
+        if self.state.is_undoing:
+            self.ladder.compensation.note()
         reasons = [f"{record.step}: {record.reason}" for record in trouble] + self.ladder.reasons
         if self.state.questions:
             return self._end(RunStatus.WAITING, "; ".join(reasons))
@@ -247,6 +253,8 @@ class Loop:
 
     async def _finish(self) -> RunEnded | None:
         """Look whether the goal holds; None where the run goes on to reach it."""
+        if self.state.is_undoing:
+            return await self._undone()
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
         blocked = self.state.pending()
         if verdict is Verdict.MISSING or (blocked and not self.state.has_goal):
@@ -259,6 +267,12 @@ class Loop:
         if self.state.dropped:
             return self._end(RunStatus.LOWERED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
         return self._end(RunStatus.SUCCEEDED if verdict is Verdict.SEEN else RunStatus.UNVERIFIED, "")
+
+    async def _undone(self) -> RunEnded | None:
+        """Return the end of a run that was given up: what it did is undone, as far as that can be."""
+        self.ladder.compensation.note()
+        status = RunStatus.FAILED if self.state.left else RunStatus.COMPENSATED
+        return self._end(status, "; ".join([*self._given_up, *self.state.left]))
 
     def _goes_on(self, record: StepRecord) -> bool:
         return self.stepper.policy_of(record).on_error == "continue"

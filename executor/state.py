@@ -50,6 +50,8 @@ class StepRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     wait: Mapping[str, Any] | None = None
     awaited: tuple[Note, ...] = ()
+    facts: tuple[Note, ...] = ()
+    """What it did to what is believed."""
     since: float = 0.0
 
     @property
@@ -117,6 +119,10 @@ class RunState:
         """The steps that are over, as they ended."""
         self.surprises = 0
         """How often something was seen that no step of the plan was to bring about, or that one was and did not."""
+        self.is_undoing = False
+        """Whether the plan is one that undoes what was done."""
+        self.left: tuple[str, ...] = ()
+        """What will not be undone, and why."""
         self.changes = 0
         """How often the plan has changed."""
         self.rungs: list[RungTaken] = []
@@ -161,6 +167,7 @@ class RunState:
                 self.disagreements.append(event)
             case PlanChanged(steps):
                 self.changes += 1
+                self.is_undoing, self.left = event.undoes, event.left
                 self._set_steps([PlanStep.model_validate(each) for each in steps])
             case RungTaken():
                 self.rungs.append(event)
@@ -224,7 +231,7 @@ class RunState:
         record = self.steps[event.step]
         self._move(record, event.status)
         record.reason, record.wait = event.reason, None
-        record.awaited = event.awaited
+        record.awaited, record.facts = event.awaited, event.facts or record.facts
         if event.result is not None:
             record.result = event.result
         self.beliefs.take(event.facts)

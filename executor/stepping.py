@@ -184,8 +184,10 @@ class Stepper:
             self._believe(looked, leaving=wanted.facts.keys() | wanted.items.keys())
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
         found, repeatable = await self._settled(record, action, found)
-        retries = self._retries(action, policy)
-        if attempt is not None and not found.status.is_done and found.status is not StepStatus.PARTIAL:
+        retries = max(self._retries(action, policy), int(bool(got.in_doubt)))
+        if attempt is not None and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
+            if got.crashed and repeatable:
+                return True
             vouched = policy.retries is not None and got.raised is None and not got.in_doubt
             if attempt <= retries and (repeatable or vouched) and _matches(policy, got):
                 return True
@@ -250,6 +252,7 @@ class Stepper:
             key=key,
             memory=self.state.memory,
             results=self.state.results,
+            undoes=tuple([self.state.steps[id_].result or {} for id_ in record.plan.undoes]),
             aborted=self.aborted,
             _on_progress=progress,
             _on_replanning=self.replanning.append,

@@ -1,0 +1,121 @@
+"""A run that is killed at each write to its journal, and taken up again; a program of its own, as it forks and kills.
+
+    python tests/killed_runs.py FOLDER
+
+Prints, as JSON, one line for each place where the run was killed: what the world was at last, and how often each step
+was done.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+
+from executor import Executor, World
+from planner import Domain
+from planner.plan import Plan, Step
+
+SIZE = 20
+
+
+class Ledger:
+    """A world outside of all processes: a file with a line for each act, synced before the handler returns."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def act(self, name):
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{name}\n")
+
+    def acts(self):
+        return self.path.read_text(encoding="utf-8").split() if self.path.exists() else []
+
+
+def world_of(ledger):
+    """Return a world in which parts are made, each from up to two parts before it, and nothing may be made twice."""
+    domain = Domain("works", types=["part"])
+    domain.action(
+        "make",
+        {"part": "part", "one": "part", "other": "part"},
+        requires=["made(one)", "made(other)", "needs(part, one, other)"],
+        provides=["made(part)"],
+    )
+    world = World(domain)
+
+    @world.handler("make")
+    async def make(part, one, other):  # noqa: ARG001 - handlers take the action's parameters
+        ledger.act(part)
+        return {"part": part}
+
+    @world.observer("made(part)", conclusive=True)
+    async def made(part):
+        return part == "p0" or part in ledger.acts()
+
+    return world
+
+
+def plan_of(domain):
+    needs = [(n, max(n - 2, 0), n // 2) for n in range(1, SIZE + 1)]
+    facts = [f"needs(p{n}, p{one}, p{other})" for n, one, other in needs]
+    objects = {f"p{n}": "part" for n in range(SIZE + 1)}
+    goal = [f"made(p{n})" for n in range(1, SIZE + 1)]
+    problem = domain.problem(objects=objects, initial=["made(p0)", *facts], goal=goal)
+    return Plan(tuple(Step("make", (f"p{n}", f"p{one}", f"p{other}"), 1) for n, one, other in needs), problem)
+
+
+def carry_out(folder, *, kill_at=None, after=False, resume=False):
+    """Carry out the plan, or take it up again; with `kill_at` the process is killed at that write to the journal."""
+    world = world_of(Ledger(folder / "ledger"))
+    executor = Executor(world, journal=folder / "runs.db", model="dag")
+    if kill_at is not None:
+        writes = iter(range(kill_at))
+        append = executor.journal.append
+
+        def killed(*args, **options):
+            last = next(writes, None) is None
+            if last and not after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            append(*args, **options)
+            if last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        executor.journal.append = killed
+    if resume:
+        runs = executor.journal.runs()
+        if runs and runs[0].events:
+            return asyncio.run(executor.resume("works"))
+        return asyncio.run(executor.run(plan_of(world.domain), run="again"))
+    return asyncio.run(executor.run(plan_of(world.domain), run="works"))
+
+
+def in_child(work):
+    """Do `work` in a child process; return its exit code, negative for a signal."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            code = 0 if work().status.name == "SUCCEEDED" else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main(folder):
+    for after in (False, True):
+        for kill_at in range(10_000):
+            place = folder / f"{kill_at}-{after}"
+            place.mkdir()
+            code = in_child(lambda: carry_out(place, kill_at=kill_at, after=after))  # noqa: B023 - done at once
+            if code == 0:
+                break
+            again = in_child(lambda: carry_out(place, resume=True))  # noqa: B023 - as above
+            acts = Counter(Ledger(place / "ledger").acts())
+            print(json.dumps({"at": kill_at, "after": after, "killed": code, "resumed": again, "acts": acts}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

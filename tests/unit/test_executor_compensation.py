@@ -1,0 +1,121 @@
+"""What a run does last: it undoes what it did, by a plan of its own."""
+
+import pytest
+
+from executor import Context, Executor, Recovery, Rung, RunStatus, StepStatus, World
+from executor.testing import run_virtual
+from planner import Domain
+
+
+class Trip:
+    """Rooms and flights are booked and cancelled; insurance cannot be given back, and no visa is ever given."""
+
+    def __init__(self):
+        self.truth, self.deeds, self.got = set(), [], []
+        self.domain = domain = Domain("trip")
+        domain.action("book_room", {}, provides=["room"])
+        domain.action("cancel_room", {}, requires=["room"], provides=["not room"])
+        domain.action("book_flight", {}, requires=["room"], provides=["flight"])
+        domain.action("cancel_flight", {}, requires=["flight"], provides=["not flight"])
+        domain.action("insure", {}, requires=["flight"], provides=["insured"], tags=["irreversible"])
+        domain.action("get_visa", {}, requires=["flight"], provides=["visa"])
+        self.world = World(domain)
+        self.fails = {"get_visa"}
+        for name, fact, holds in (
+            ("book_room", "room", True),
+            ("cancel_room", "room", False),
+            ("book_flight", "flight", True),
+            ("cancel_flight", "flight", False),
+            ("insure", "insured", True),
+            ("get_visa", "visa", True),
+        ):
+            self.world.handler(name)(self.doing(name, fact, holds))
+        for fact in ("room", "flight", "insured", "visa"):
+            self.world.observer(fact, conclusive=True)(self.looking(fact))
+
+    def doing(self, name, fact, holds):
+        async def handler(context: Context):
+            self.deeds.append(name)
+            self.got.append([each["data"] for each in context.undoes])
+            if name in self.fails:
+                return False
+            (self.truth.add if holds else self.truth.discard)(fact)
+            return {"booking": name}
+
+        return handler
+
+    def looking(self, fact):
+        async def look():
+            return fact in self.truth
+
+        return look
+
+    def run(self, *goal, **options):
+        return run_virtual(Executor(self.world, **options).run(self.domain.problem(goal=list(goal))))
+
+
+def test_what_was_done_is_undone_where_nothing_else_helps():
+    trip = Trip()
+    outcome = trip.run("visa")
+    assert outcome.status is RunStatus.COMPENSATED
+    assert trip.truth == set()
+    assert trip.deeds[-2:] in (["cancel_flight", "cancel_room"], ["cancel_room", "cancel_flight"])
+    statuses = {each.step.action: each.status for each in outcome.steps}
+    assert statuses["book_room"] is statuses["book_flight"] is StepStatus.COMPENSATED
+    assert outcome.state.rungs[-1].rung is Rung.COMPENSATE
+    assert "get_visa()" in outcome.reason
+
+
+def test_a_step_that_undoes_gets_the_result_of_what_it_undoes():
+    trip = Trip()
+    trip.run("visa")
+    got = dict(zip(trip.deeds, trip.got, strict=True))
+    assert got["cancel_flight"] == [{"booking": "book_flight"}]
+    assert got["cancel_room"] == [{"booking": "book_room"}]
+
+
+def test_what_is_irreversible_stays_and_is_listed():
+    trip = Trip()
+    outcome = trip.run("insured", "visa")
+    assert outcome.status is RunStatus.FAILED
+    assert trip.truth in ({"insured"}, set())
+    if trip.truth:
+        assert "insured was written by" in outcome.reason
+
+
+def test_what_cannot_be_cancelled_is_said():
+    trip = Trip()
+    trip.fails.add("cancel_flight")
+    outcome = trip.run("visa")
+    assert outcome.status is RunStatus.FAILED
+    assert trip.truth == {"flight"}
+
+
+@pytest.mark.parametrize("rungs", [(), (Rung.PATCH, Rung.REPLAN)])
+def test_who_does_not_want_it_leaves_it_out(rungs):
+    trip = Trip()
+    outcome = trip.run("visa", recovery=Recovery(rungs=rungs))
+    assert outcome.status is RunStatus.FAILED
+    assert trip.truth == {"room", "flight"}
+
+
+def test_undoing_goes_on_after_a_restart(tmp_path):
+    trip = Trip()
+    journal = tmp_path / "runs.db"
+
+    class Stop(BaseException):
+        pass
+
+    async def stops():
+        raise Stop
+
+    trip.world.handler("cancel_room")(stops)
+    trip.world.handler("cancel_flight")(stops)
+    with pytest.raises(Stop):
+        trip.run("visa", journal=journal)
+    [record] = Executor(trip.world, journal=journal).journal.runs()
+    for name, fact in (("cancel_room", "room"), ("cancel_flight", "flight")):
+        trip.world.handler(name)(trip.doing(name, fact, False))
+    outcome = run_virtual(Executor(trip.world, journal=journal).resume(record.run))
+    assert outcome.status is RunStatus.COMPENSATED
+    assert trip.truth == set()
