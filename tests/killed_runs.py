@@ -114,7 +114,9 @@ def main(folder):
                 break
             again = in_child(lambda: carry_out(place, resume=True))  # noqa: B023 - as above
             acts = Counter(Ledger(place / "ledger").acts())
-            print(json.dumps({"at": kill_at, "after": after, "killed": code, "resumed": again, "acts": acts}))
+            sys.stdout.write(
+                json.dumps({"at": kill_at, "after": after, "killed": code, "resumed": again, "acts": acts}) + "\n"
+            )
 
 
 if __name__ == "__main__":
