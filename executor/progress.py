@@ -46,7 +46,7 @@ def news(event: Event, state: RunState) -> str | None:  # noqa: C901, PLR0911 - 
             record = state.steps[event.step]
             return f"{record.id} {record.step}: {described(record.status)}{_after(note_of(event, record))}"
         case RungTaken():
-            return _rung(event)
+            return rung_line(event)
         case PlanChanged(_, kept, new, dropped, reason):
             return f"plan changed ({reason}): {kept} kept, {new} new, {dropped} dropped"
         case GoalDropped(condition, utility):
@@ -96,7 +96,8 @@ def _after(text: str) -> str:
     return f": {text}" if text else ""
 
 
-def _rung(event: RungTaken) -> str:
+def rung_line(event: RungTaken) -> str:
+    """Return what was done about a failure, why, and what it took."""
     about = f" of {event.step}" if event.rung in {Rung.RETRY, Rung.SKILL} else f" after {event.step}"
     what = f"{event.rung.name.lower()}{about if event.step else ''}"
     took = [f"cost {event.cost:g}"] if event.cost else []

@@ -8,6 +8,8 @@ from executor.data import dumped
 
 LINE: Final = 200
 """Characters of a line that a text may fill."""
+CUT: Final = " characters)"
+"""The end of what is cut."""
 
 
 def line_of(value: Any, most: int = LINE) -> str:
@@ -17,5 +19,5 @@ def line_of(value: Any, most: int = LINE) -> str:
     line = " ".join("".join(each if each.isprintable() else " " for each in head).split())
     if len(line) <= most and len(head) == len(text):
         return line
-    mark = f"… ({len(text):,} characters)"
+    mark = f"… ({len(text):,}{CUT}"
     return line[: max(most - len(mark), 0)] + mark
