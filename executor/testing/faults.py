@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
-from planner.model import Atom
+from planner.model import OPEN, Atom
 
 
 class FaultKind(Enum):
@@ -92,13 +92,14 @@ class Fault:
     def covers(self, name: Atom, skill: str = "") -> bool:
         """Return whether the fault is one of `name`, a ground action or a fact."""
         pattern = pattern_of(self.at)
+        if self.skill and skill and self.skill != skill:
+            return False
         if pattern is None:
-            covered = True
-        elif pattern.args:
-            covered = pattern.matches(name)
-        else:
-            covered = pattern.predicate == name.predicate
-        return covered and (not self.skill or not skill or self.skill == skill)
+            return True
+        places = zip(pattern.args, name.args, strict=False)  # a look may leave arguments open, too
+        return pattern.predicate == name.predicate and all(
+            mine == each or OPEN in (mine, each) for mine, each in places
+        )
 
 
 BREAKING: Final = frozenset(

@@ -4,43 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from executor.testing.faults import BREAKING, Fault, pattern_of
-from executor.testing.truth import Truth
+from executor.testing.faults import Fault, pattern_of
 from planner.model import FALSE, And, Atom, DomainModel, Equals, Not, Or, Problem
 from planner.model.atoms import OPEN
 from planner.plan import Status
 from planner.records import replace
 from planner.solve import solve
+from planner.validate import Simulation
 
 SECONDS = 10.0
 
 
-def reachable(truth: Truth, faults: Iterable[Fault] = (), *, skills: int = 1, seconds: float = SECONDS) -> bool | None:
-    """Return whether steps lead from the true state to the hard goal that none of `faults` keeps from working for good.
+def reachable(
+    simulation: Simulation,
+    faults: Iterable[Fault] = (),
+    *,
+    skills: int = 1,
+    unused: Iterable[Atom] = (),
+    seconds: float = SECONDS,
+) -> bool | None:
+    """Return whether steps that none of `faults` keeps from working for good lead from the present state to the goal.
 
     None where a search of so many `seconds` does not tell. An action works as long as one of its `skills` handlers
-    does.
+    does. Ground actions that the patterns of `unused` cover are left out of account.
     """
-    result = solve(left(truth, faults, skills), mode="first", time_limit=seconds)
+    patterns = [*map(pattern_of, broken(faults, skills)), *unused]
+    result = solve(left(simulation, patterns), mode="first", time_limit=seconds)
     if result.has_plan:
         return True
     return False if result.status is Status.UNSOLVABLE else None
 
 
-def left(truth: Truth, faults: Iterable[Fault] = (), skills: int = 1) -> Problem:
-    """Return the problem of reaching the goal from the true state, without the ground actions that are broken."""
-    simulation = truth.simulation
+def broken(faults: Iterable[Fault], skills: int = 1) -> list[str]:
+    """Return what none of its `skills` handlers can do, for good, as patterns of ground actions."""
+    for_good = [fault for fault in faults if fault.is_for_good]
+    return [each.at for each in for_good if not each.skill or _others_are_broken(each, for_good, skills)]
+
+
+def left(simulation: Simulation, unused: Iterable[Atom | None]) -> Problem:
+    """Return the problem of reaching the goal from the present state, without the ground actions of these patterns."""
     problem = simulation.problem
-    broken = [fault for fault in faults if fault.is_for_good]
-    everywhere = [fault for fault in broken if not fault.skill or _others_are_broken(fault, broken, skills)]
     domain = problem.domain
-    for pattern in [pattern_of(fault.at) for fault in everywhere if fault.kind in BREAKING]:
+    for pattern in unused:
         domain = without(domain, pattern)
     return replace(problem, domain=domain, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
 
 
-def _others_are_broken(fault: Fault, broken: list[Fault], skills: int) -> bool:
-    return len({each.skill for each in broken if each.skill and each.at == fault.at}) >= skills
+def _others_are_broken(fault: Fault, for_good: list[Fault], skills: int) -> bool:
+    return len({each.skill for each in for_good if each.skill and each.at == fault.at}) >= skills
 
 
 def without(domain: DomainModel, pattern: Atom | None) -> DomainModel:

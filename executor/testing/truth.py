@@ -18,7 +18,7 @@ from planner.errors import InputError
 from planner.model import OPEN, Action, Atom, Formula, Object, Problem, TypeHierarchy, Variable
 from planner.plan import Step
 from planner.records import replace
-from planner.validate import Simulation
+from planner.validate import Changes, Simulation
 
 NOT: Final = "not "
 
@@ -102,18 +102,28 @@ class Truth:
     def apply(
         self, step: Step, by: str = "", created: tuple[tuple[str, str], ...] = (), part: random.Random | None = None
     ) -> Act:
-        """Do `step`, which can be done; with `part`, random numbers, some of its changes are missing."""
+        """Do `step`, which can be done; with `part`, random numbers, not all of its changes come about."""
         with self._lock:
             changes = self.simulation.changes(step)
             added, removed = changes.added, changes.removed
             written = tuple([item for item in changes.modified if OPEN not in item.args])
             if part is not None:
-                facts = [*added, *removed]
-                kept = part.sample(facts, part.randrange(max(1, len(facts))))
-                added = tuple([fact for fact in added if fact in kept])
-                removed = tuple([fact for fact in removed if fact in kept])
+                added, removed = self._part(changes, part)
                 written = ()
             return self._do(Act(now(), Atom(step.action, step.arguments), by, added, removed, written, created))
+
+    def _part(self, changes: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
+        """Return the facts that are added and removed where only a part of `changes` comes about.
+
+        What goes stale is no part by itself: it follows from what is written.
+        """
+        staleness = self.simulation.rules.staleness
+        stale = staleness.of([*changes.provided, *changes.retracted, *changes.modified])
+        facts = [*changes.added, *(fact for fact in changes.removed if not _covered(fact, stale))]
+        kept = dice.sample(facts, dice.randrange(1, len(facts)) if len(facts) > 1 else 0)
+        follows = staleness.of(kept)
+        removed = [fact for fact in changes.removed if fact in kept or _covered(fact, follows)]
+        return tuple([fact for fact in changes.added if fact in kept]), tuple(removed)
 
     def touch(self, step: Step, by: str) -> Act:
         """Note that `step` was done once more, and that it made no difference."""
@@ -185,6 +195,10 @@ class Truth:
             act = Act(**data)
             self._add_objects(act.created)
             self._happened(act)
+
+
+def _covered(fact: Atom, patterns: Iterable[Atom]) -> bool:
+    return any(pattern.matches(fact) for pattern in patterns)
 
 
 def _changes_anything(simulation: Simulation, step: Step) -> bool:

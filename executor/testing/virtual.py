@@ -1,7 +1,8 @@
 """Virtual time: an event loop whose clock jumps to the next timer when nothing else is to be done.
 
 Sleeps, timeouts and pauses between retries then take no time at all. While a thread is at work (a plain function that
-somebody awaits, or has given up awaiting) the clock goes as real clocks do, since nobody knows for how long.
+somebody awaits, or has given up awaiting) the clock stands still, so that what happens does not depend on how fast the
+machine is; after a second it goes as real clocks do, since the thread may never end.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ PATIENCE_SECONDS: Final = 2.0
 """Real seconds in which something from outside may still come when there is nothing left to wait for."""
 SLICE_SECONDS: Final = 0.005
 """How often threads are looked after that may end without telling anybody."""
+STILL_SECONDS: Final = 1.0
+"""Real seconds of work in threads, without a break, before the clock goes on."""
 RESOLUTION: Final = 1e-6
 """Timers that are so many seconds apart are due at once: sums of floats are not exact."""
 
@@ -145,16 +148,21 @@ class _Selector(selectors.DefaultSelector):
     def __init__(self, loop: VirtualLoop) -> None:
         super().__init__()
         self._loop = loop
+        self._waits_since = math.inf
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0:
+            return super().select(0)
         is_waiting = self._loop.is_waiting_for_threads()  # before looking: what a thread leaves, it leaves at its end
         found: list[tuple[selectors.SelectorKey, int]] = super().select(0)
-        if found or timeout == 0:
+        started = time.monotonic()
+        self._waits_since = min(self._waits_since, started) if is_waiting else math.inf
+        if found:
             return found
         if is_waiting:
-            started = time.monotonic()
             found = super().select(SLICE_SECONDS if timeout is None else min(timeout, SLICE_SECONDS))
-            self._loop.now += time.monotonic() - started
+            if started - self._waits_since > STILL_SECONDS:
+                self._loop.now += time.monotonic() - started
         elif timeout is not None:
             self._loop.now += timeout
         else:
@@ -185,8 +193,13 @@ def run_virtual(main: Coroutine[Any, Any, Result], *, start: float = 0.0) -> Res
 
 def _until_dead(loop: VirtualLoop, main: Coroutine[Any, Any, Result]) -> Result:
     task = loop.create_task(main)
-    task.add_done_callback(lambda _: loop.stop())
+
+    def stop(_: asyncio.Task[Result]) -> None:
+        loop.stop()
+
+    task.add_done_callback(stop)
     loop.run_forever()
+    task.remove_done_callback(stop)
     if loop.died is not None:
         raise Crash(loop.died, loop)
     return task.result()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -104,6 +104,7 @@ def test_what_cannot_be_done_changes_nothing_and_says_why() -> None:
     assert simulated.facts == Simulation(problem()).facts
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 10_000))
 def test_it_goes_as_the_validator_says(seed: int) -> None:
     """Whatever is done, by handlers or by others, the true state is the one that a simulation of its own comes to."""
@@ -185,7 +186,7 @@ def test_a_part_of_the_effects_is_missing() -> None:
         simulated = SimulatedWorld(problem(), seed=seed, faults=[Fault(FaultKind.PARTLY)])
         assert run_virtual(call(simulated, *MOVE)).success
         ends.add((simulated.holds(HALL), simulated.holds(LAB)))
-    assert ends == {(True, False), (False, False), (True, True)}
+    assert ends == {(False, False), (True, True)}
 
 
 @pytest.mark.parametrize("kind", [FaultKind.CHANGE_BEFORE, FaultKind.CHANGE_DURING, FaultKind.CHANGE_AFTER])
@@ -447,7 +448,7 @@ def test_a_world_in_a_file_outlives_its_process(tmp_path: Any) -> None:
     ],
 )
 def test_what_can_still_be_reached(faults: list[Fault], expected: bool) -> None:
-    assert reachable(SimulatedWorld(problem(), skills=2).truth, faults, skills=2) is expected
+    assert reachable(SimulatedWorld(problem(), skills=2).truth.simulation, faults, skills=2) is expected
 
 
 def reached(problem: Problem, broken: Step | None, most: int) -> bool | None:
@@ -473,7 +474,7 @@ def test_what_can_be_reached_is_what_is_reached_state_by_state(seed: int) -> Non
     broken = steps[seed % len(steps)] if steps and seed % 3 else None
     expected = reached(drawn, broken, most=300)
     faults = [Fault(FaultKind.FAILS, str(broken), times=None)] if broken else []
-    assert expected is None or reachable(SimulatedWorld(drawn).truth, faults) is expected
+    assert expected is None or reachable(SimulatedWorld(drawn).truth.simulation, faults) is expected
 
 
 @pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "household", "incident", "runbook", "secretary"])

@@ -161,3 +161,20 @@ def test_later_calls_come_in_virtual_time_from_wherever() -> None:
 
     run_virtual(main())
     assert heard == [pytest.approx(40, abs=1), pytest.approx(50, abs=1)]
+
+
+def test_what_blocks_for_long_meets_its_timeout() -> None:
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await asyncio.to_thread(time.sleep, 1.6)
+
+    run_virtual(main())
+
+
+def test_the_clock_stands_still_for_short_work() -> None:
+    async def main() -> float:
+        await asyncio.to_thread(time.sleep, 0.2)
+        return virtual.now()
+
+    assert run_virtual(main()) == 0

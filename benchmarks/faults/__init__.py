@@ -1,0 +1,1 @@
+"""The fault campaign: random runs in simulated worlds in which something goes wrong, and whether they end honestly."""

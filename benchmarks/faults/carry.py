@@ -1,0 +1,124 @@
+"""One run of a fault campaign, carried out: in virtual time, and taken up again where its process died."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.faults.setting import Setting
+from executor.asking import GIVE_UP, HAPPENED, NOTHING
+from executor.engine import Executor, Outcome
+from executor.events import Asked, Event, Rung, RungTaken
+from executor.plans import ActionPlan
+from executor.testing import Crash, SimulatedWorld, run_virtual
+from planner.validate import Simulation
+
+RUN: Final = "r"
+MOST_CRASHES: Final = 5
+ENDLESS_SECONDS: Final = 1e6
+"""Virtual seconds: eleven days are more than any of these plans may take."""
+PERSON_SECONDS: Final = 60.0
+"""How long a person takes who looks what happened: longer than anything is late."""
+
+
+@dataclass(slots=True)
+class Carried:
+    """What came of a run: its `outcome`, or what was raised; and the world that it left."""
+
+    simulated: SimulatedWorld
+    outcome: Outcome | None = None
+    error: str = ""
+    crashes: int = 0
+    seconds: float = 0.0
+    listeners: tuple[Callable[[Event], None], ...] = ()
+    before_undoing: Simulation | None = None
+    """The true state when the run gave up the goal, and began to undo what it had done."""
+
+    def given_up(self) -> Simulation:
+        """Return the true state in which the goal was given up: the last one, or that before it was undone."""
+        return self.before_undoing or self.simulated.truth.simulation
+
+    def note(self, event: Event) -> None:
+        """Remember the state in which a run gives up."""
+        if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.before_undoing is None:
+            self.before_undoing = self.simulated.truth.simulation.copy()
+
+
+def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:
+    """Carry out a run, its journal in `folder`; `listener` is told what happens."""
+    simulated = SimulatedWorld(
+        setting.plan.problem,
+        seed=setting.seed,
+        faults=setting.faults,
+        observe=setting.observe,
+        seconds=1.0,
+        plain=setting.plain,
+        skills=setting.skills,
+    )
+    for action in simulated.problem.domain.actions:
+        simulated.world.policy(action, setting.policy)
+    carried = Carried(simulated, listeners=() if listener is None else (listener,))
+    started = time.perf_counter()
+    with ExitStack() as graves:
+        try:
+            _drive(setting, carried, folder / f"{setting.seed}.db", graves)
+        except Exception:  # noqa: BLE001 - whatever the executor raises is what the campaign looks for
+            carried.error = traceback.format_exc()
+    carried.seconds = time.perf_counter() - started
+    return carried
+
+
+def _drive(setting: Setting, carried: Carried, journal: Path, graves: ExitStack) -> None:
+    start = 0.0
+    while carried.crashes <= MOST_CRASHES:
+        executor = _executor(setting, carried, journal)
+        try:
+            carried.outcome = run_virtual(_once(executor, setting, carried), start=start)
+        except Crash as crash:
+            graves.callback(crash.bury)
+            carried.crashes += 1
+            start = crash.loop.now if crash.loop is not None else start
+        else:
+            return
+        finally:
+            if executor.journal is not None:
+                executor.journal.close()
+    raise AssertionError(f"the process died {carried.crashes} times")
+
+
+def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
+    async def answer(question: Asked) -> Any:
+        if not question.question.startswith("doubt:"):
+            return GIVE_UP
+        await asyncio.sleep(PERSON_SECONDS)
+        return HAPPENED if carried.simulated.applied.get(f"{RUN}/{question.step}") else NOTHING
+
+    return Executor(
+        carried.simulated.world,
+        journal=journal if setting.has_journal else None,
+        approve=lambda _: True,
+        ask=answer if setting.is_asked else None,
+        listeners=(carried.note, *carried.listeners),
+        seed=setting.seed,
+    )
+
+
+async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outcome:
+    """Drive the run until it ends, or its process dies."""
+    async with asyncio.timeout(ENDLESS_SECONDS):
+        if carried.crashes:
+            return await executor.resume(RUN)
+        simulated = carried.simulated
+        memory = {
+            name: value
+            for action in simulated.problem.domain.actions
+            for name, value in simulated.parameters(action).items()
+        }
+        plan = ActionPlan.of(setting.plan, model=setting.model)
+        return await executor.run(plan, run=RUN, memory=memory)

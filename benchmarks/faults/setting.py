@@ -1,0 +1,111 @@
+"""One run of a fault campaign, as its seed draws it: a plan, a model, faults, and how much can be seen."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from benchmarks.faults.pool import classical, drawn
+from executor.plans import ExecutionModel
+from executor.policy import Policy
+from executor.testing import Fault, FaultKind, Observe
+from executor.testing.faults import BREAKING
+from planner.plan import Plan
+from planner.validate import Simulation
+
+KINDS: Final = tuple(FaultKind)
+MODELS: Final = get_args(ExecutionModel)
+TIMEOUT: Final = 10.0
+"""Seconds after which a handler has taken too long, in virtual time; observers have as many."""
+LATE: Final = 12.0
+"""Seconds that late handlers take: they act less than `SETTLED` seconds after their timeout."""
+SETTLED: Final = 6.0
+LAG: Final = 2.0
+CRASHES: Final = frozenset({FaultKind.CRASH_BEFORE, FaultKind.CRASH_AFTER})
+CHANGES: Final = frozenset({FaultKind.CHANGE_BEFORE, FaultKind.CHANGE_DURING, FaultKind.CHANGE_AFTER})
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One run. `is_honest`: a person is there to be asked, and says what is true after having waited."""
+
+    seed: int
+    kind: FaultKind
+    model: ExecutionModel
+    plan: Plan
+    faults: tuple[Fault, ...]
+    observe: Observe
+    policy: Policy
+    plain: float
+    skills: int
+    has_journal: bool
+    is_asked: bool
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether observers can say everything at once, and none of them has a fault."""
+        sound = not any(fault.kind.is_of_observers for fault in self.faults)
+        return sound and self.observe.share == 1 and self.observe.conclusive
+
+    def __str__(self) -> str:
+        what = f"{classical(self.plan).domain.name}/{classical(self.plan).name}"
+        faults = ", ".join(f"{each.kind.name} at {each.at}" for each in self.faults)
+        return f"seed {self.seed}: {what}, {self.model}, {faults}"
+
+
+def setting(seed: int, campaign: int = 0) -> Setting:
+    """Return the run that `seed` draws in a `campaign`; seeds go through all kinds of faults and models in turn."""
+    dice = random.Random(f"{campaign} {seed}")  # noqa: S311 - faults, not secrets
+    kind = KINDS[seed % len(KINDS)]
+    model = MODELS[seed // len(KINDS) % len(MODELS)]
+    plan = drawn(dice, hierarchical=model == "hierarchical")
+    faults = [_fault(kind, plan, dice)]
+    if dice.random() < 0.25:
+        faults.append(_fault(dice.choice([each for each in KINDS if each not in CRASHES]), plan, dice))
+    skills = dice.choice([1, 1, 1, 2])
+    return Setting(
+        seed,
+        kind,
+        model,
+        plan,
+        tuple(faults),
+        _observe(dice, {each.kind for each in faults}),
+        Policy(timeout=TIMEOUT, retries=dice.choice([None, None, 0, 2])),
+        plain=dice.choice([0.0, 0.0, 0.5]),
+        skills=skills,
+        has_journal=kind in CRASHES or dice.random() < 0.2,
+        is_asked=dice.random() < 0.5,
+    )
+
+
+def _observe(dice: random.Random, kinds: set[FaultKind]) -> Observe:
+    """Return what can be seen; observers that show the past go with no changes from outside: these they would hide."""
+    share = dice.choice([1.0] * 6 + [0.7, 0.4, 0.0])
+    is_late = FaultKind.LATE in kinds
+    lag = LAG if not kinds & CHANGES and dice.random() < 0.2 else 0.0
+    return Observe(
+        share=share,
+        conclusive=dice.random() < 0.8,
+        settle_within=SETTLED if is_late or lag else dice.choice([0.0, 1.0]),
+        lag=lag,
+        timeout=TIMEOUT,
+    )
+
+
+def _fault(kind: FaultKind, plan: Plan, dice: random.Random) -> Fault:
+    """Return a fault of `kind` at a random step of `plan`."""
+    place = dice.randrange(len(plan.steps))
+    step = plan.steps[place]
+    for_good = dice.random() < 0.2 and kind not in CRASHES
+    times = None if for_good else dice.choice([1, 1, 1, 2])
+    if not kind.is_of_observers:
+        seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
+        skill = "main" if kind in BREAKING and dice.random() < 0.3 else ""
+        return Fault(kind, str(step), times=times, seconds=seconds, skill=skill)
+    simulation = Simulation(classical(plan))
+    for each in plan.steps[:place]:
+        simulation.apply(each)
+    changes = simulation.changes(step)
+    facts = [*changes.added, *changes.removed, *changes.modified]
+    return Fault(kind, str(dice.choice(facts)) if facts else "", skip=dice.randrange(3), times=times, seconds=LATE + 3)

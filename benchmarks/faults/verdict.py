@@ -1,0 +1,146 @@
+"""Whether a run of a fault campaign ended honestly, and with as much as could be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from benchmarks.faults.carry import Carried
+from benchmarks.faults.setting import CHANGES, Setting
+from executor.engine import Outcome
+from executor.recovery import MOST_TRIES
+from executor.status import RunStatus, StepStatus
+from executor.testing import FaultKind
+from executor.testing.oracle import reachable
+from planner.model import Atom
+
+HARMLESS: Final = frozenset({"idempotent", "read_only"})
+
+
+class Violation(Enum):
+    """What must not happen."""
+
+    ERROR = "error"
+    DOUBLE = "double effect"
+    FALSE = "false success"
+    SILENT = "no reason"
+    GAVE_UP = "gave up"
+
+
+class Ending(Enum):
+    """How a run ended."""
+
+    REACHED = "the goal was reached, and seen"
+    UNSEEN = "UNVERIFIED: nobody could see the whole goal"
+    ASKED = "the run waits for somebody who knows what happened"
+    OUT_OF_REACH = "FAILED: no handler that is left leads to the goal"
+    SPENT = "FAILED: only what had failed before leads to the goal"
+    BLIND = "FAILED: the goal could be reached, but not everything could be seen"
+    VIOLATION = "something that must not happen"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to be said about one run; `violation` is None where all is well, and `detail` says more where not."""
+
+    ending: Ending
+    violation: Violation | None = None
+    detail: str = ""
+
+    @classmethod
+    def of(cls, violation: Violation, detail: str) -> Verdict:
+        """Return that something happened which must not."""
+        return cls(Ending.VIOLATION, violation, detail)
+
+
+def verdict(setting: Setting, carried: Carried) -> Verdict:
+    """Return how a run ended, and what was wrong with that."""
+    if carried.outcome is None:
+        return Verdict.of(Violation.ERROR, carried.error or "no outcome")
+    double = doubled(setting, carried, carried.outcome)
+    if double:
+        return Verdict.of(Violation.DOUBLE, double)
+    return _ended(setting, carried, carried.outcome)
+
+
+def _ended(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
+    match outcome.status:
+        case RunStatus.SUCCEEDED | RunStatus.LOWERED:
+            false = "" if carried.simulated.lies else untrue(setting, carried, outcome)
+            return Verdict.of(Violation.FALSE, false) if false else Verdict(Ending.REACHED)
+        case RunStatus.UNVERIFIED:
+            return Verdict(Ending.UNSEEN)
+        case _ if not outcome.reason:
+            return Verdict.of(Violation.SILENT, outcome.status.name)
+        case RunStatus.IN_DOUBT | RunStatus.WAITING:
+            return Verdict(Ending.ASKED)
+        case _:
+            return _failed(setting, carried, outcome)
+
+
+def untrue(setting: Setting, carried: Carried, outcome: Outcome) -> str:
+    """Return what is not so about a run that is said to have succeeded."""
+    simulated = carried.simulated
+    if not simulated.holds(simulated.problem.goal.hard):
+        return f"{simulated.problem.goal.hard} does not hold"
+    if outcome.state.has_goal or any(fault.kind in CHANGES for fault in setting.faults):
+        return ""
+    done = [record for record in outcome.steps if record.status is StepStatus.SUCCEEDED]
+    undone = [str(each.step) for each in done if not simulated.applied.get(f"{outcome.run}/{each.id}")]
+    return f"nobody did {', '.join(undone)}" if undone else ""
+
+
+def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
+    """Return which step had its effects twice, and is not idempotent.
+
+    A handler may do that by itself, or say that it failed and did nothing, where the policy has that tried again; and
+    observers may lie about what was done. What has changed nothing was not done.
+    """
+    if carried.simulated.lies:
+        return ""
+    actions = carried.simulated.problem.domain.actions
+    by_itself = {FaultKind.TWICE} | ({FaultKind.FAILS_DONE} if setting.policy.retries else set())
+    excused = [fault for fault in setting.faults if fault.kind in by_itself]
+    found = []
+    done: dict[Atom, set[str]] = {}
+    for act in carried.simulated.acts:
+        if not act.by or act.step is None:  # somebody else: what we did may be undone, so that it has to be done again
+            done.clear()
+        elif actions[act.step.predicate].tags.isdisjoint(HARMLESS) and not any(x.covers(act.step) for x in excused):
+            before = done.setdefault(act.step, set())
+            changed = bool(act.added or act.removed)
+            if act.by in before and (changed or act.written):
+                found.append(f"{act.step} was done twice for one step")
+            elif not changed and _stands_in(act.by, before, setting, outcome):
+                found.append(f"{act.step} was done again for another step, and changed nothing")
+            before.add(act.by)
+    return ", ".join(found)
+
+
+def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -> bool:
+    """Return whether the step with this key is a new one, for one of those `before` that nobody knew to be done."""
+    planned = {f"{outcome.run}/s{number}" for number in range(1, len(setting.plan.steps) + 1)}
+    unsure = {f"{outcome.run}/{each.id}" for each in outcome.steps if each.status is not StepStatus.SUCCEEDED}
+    return key not in planned and bool(before & unsure)
+
+
+def spent(carried: Carried, outcome: Outcome) -> list[Atom]:
+    """Return the ground actions that are not to be tried again: in the state in which they failed, or at all."""
+    facts = carried.given_up().facts
+    tried = outcome.state.tried.items()
+    return [Atom(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES or each.facts == facts]
+
+
+def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
+    """Return whether a run could have gone on that says it failed."""
+    state = carried.given_up()
+    if not outcome.state.has_goal:  # a plan of tasks alone: what comes after a failed step cannot be done for it
+        return Verdict(Ending.OUT_OF_REACH)
+    if not reachable(state, setting.faults, skills=setting.skills):
+        return Verdict(Ending.OUT_OF_REACH)
+    if not reachable(state, setting.faults, skills=setting.skills, unused=spent(carried, outcome)):
+        return Verdict(Ending.SPENT)
+    if not setting.is_clear:
+        return Verdict(Ending.BLIND)
+    return Verdict.of(Violation.GAVE_UP, outcome.reason)

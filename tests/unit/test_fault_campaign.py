@@ -1,0 +1,123 @@
+"""Runs in which something goes wrong end honestly, and a fault campaign notices where they do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.cli import app
+from benchmarks.faults.carry import Carried, carry_out
+from benchmarks.faults.command import campaign
+from benchmarks.faults.pool import shipped
+from benchmarks.faults.setting import KINDS, MODELS, TIMEOUT, Setting, setting
+from benchmarks.faults.table import Judged, report
+from benchmarks.faults.verdict import Ending, Violation, verdict
+from executor.events import RunEnded
+from executor.policy import Policy
+from executor.state import Tried
+from executor.status import RunStatus
+from executor.testing import Fault, FaultKind, Observe
+
+RUNS = 150
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Judged]:
+    return list(campaign(range(RUNS)))
+
+
+def told(judged: list[Judged], *violations: Violation) -> list[str]:
+    return [f"{each.setting}: {each.verdict.detail}" for each in judged if each.verdict.violation in violations]
+
+
+def test_no_success_is_false_and_nothing_is_done_twice(judged: list[Judged]) -> None:
+    assert told(judged, Violation.FALSE, Violation.DOUBLE, Violation.ERROR, Violation.SILENT) == []
+
+
+@pytest.mark.xfail(reason="a run does not look around before it gives up")
+def test_what_can_be_reached_is_not_given_up(judged: list[Judged]) -> None:
+    assert told(judged, Violation.GAVE_UP) == []
+
+
+def test_all_kinds_of_faults_and_all_models_had_their_turn(judged: list[Judged]) -> None:
+    assert {each.setting.kind for each in judged} == set(KINDS)
+    assert {each.setting.model for each in judged} == set(MODELS)
+    assert sum(each.crashes for each in judged) >= RUNS // 15
+    endings = Counter(each.verdict.ending for each in judged)
+    assert endings[Ending.REACHED] > RUNS // 3, endings
+    text = report(judged)
+    assert all(f"| {kind.name} |" in text for kind in KINDS)
+    assert f"| **all** | **{RUNS}** |" in text
+
+
+def test_a_seed_draws_the_same_run_again() -> None:
+    first, again = setting(77), setting(77)
+    assert (str(first), first.plan.steps, first.faults) == (str(again), again.plan.steps, again.faults)
+    assert {str(setting(seed)) for seed in range(40)} != {str(setting(seed, campaign=1)) for seed in range(40)}
+
+
+def test_one_run_can_be_replayed() -> None:
+    result = CliRunner().invoke(app, ["faults", "--only", "11"])
+    assert result.exit_code == 0, result.output
+    assert "CRASH_BEFORE" in result.stdout
+    assert "RunStarted" in result.stdout
+    assert RunEnded.__name__ in result.stdout
+
+
+def test_the_command_prints_tables() -> None:
+    result = CliRunner().invoke(app, ["faults", "--runs", "3"])
+    assert result.exit_code == 0, result.output
+    assert "| FAILS | 1 |" in result.stdout
+    assert "3 runs" in result.stderr
+
+
+def courier(*faults: Fault, observe: Observe = Observe()) -> Setting:  # noqa: B008 - frozen
+    plan, kind = shipped("courier", "one-parcel"), faults[0].kind if faults else KINDS[0]
+    return Setting(0, kind, "sequential", plan, faults, observe, Policy(timeout=TIMEOUT), 0.0, 1, False, False)
+
+
+@pytest.fixture
+def carried(tmp_path: Path) -> Carried:
+    return carry_out(courier(), tmp_path)
+
+
+def test_a_run_without_faults_reaches_the_goal(carried: Carried) -> None:
+    assert verdict(courier(), carried).ending is Ending.REACHED
+
+
+def test_success_that_is_none_is_noticed(carried: Carried) -> None:
+    carried.simulated.truth.change([f"not {fact}" for fact in carried.simulated.facts if fact.predicate == "lies"])
+    assert verdict(courier(), carried).violation is Violation.FALSE
+
+
+def test_what_is_done_twice_is_noticed(carried: Carried) -> None:
+    truth = carried.simulated.truth
+    for step in (truth.applicable()[0], *truth.applicable()[:1]):
+        truth.apply(step, "r/s1")
+    assert verdict(courier(), carried).violation is Violation.DOUBLE
+
+
+def test_errors_and_silence_are_noticed(carried: Carried) -> None:
+    assert carried.outcome is not None
+    carried.outcome = replace(carried.outcome, status=RunStatus.FAILED, reason="")
+    assert verdict(courier(), carried).violation is Violation.SILENT
+    carried.outcome = None
+    assert verdict(courier(), carried).violation is Violation.ERROR
+
+
+def test_giving_up_is_judged_by_what_can_still_be_reached(carried: Carried) -> None:
+    assert carried.outcome is not None
+    carried.outcome = replace(carried.outcome, status=RunStatus.FAILED, reason="tired")
+    changes = ["not lies(sample, office)", "on(sample, r2-tray1)", "not empty(r2-tray1)"]
+    carried.simulated.truth.change(changes)
+    assert verdict(courier(), carried).violation is Violation.GAVE_UP
+    assert verdict(courier(observe=Observe(share=0.5)), carried).ending is Ending.BLIND
+    assert verdict(courier(Fault(FaultKind.FAILS, "put_down", times=None)), carried).ending is Ending.OUT_OF_REACH
+    tried = carried.outcome.state.tried
+    for tray in ("r2-tray1", "r1-tray1"):
+        tried["put_down", ("r2", tray, "sample", "office")] = Tried(1, carried.simulated.facts, spent=False)
+    assert verdict(courier(), carried).ending is Ending.SPENT
