@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from executor.plans import PlanStep
-from planner.model import Atom, Problem
+from planner.model import Action, Atom, Problem
 from planner.plan import Step
 from planner.validate.simulation import bound
 
@@ -48,7 +48,9 @@ def flows(
     problem: Problem, steps: Sequence[PlanStep], ground: Sequence[Step], provided: Sequence[Collection[Atom]]
 ) -> Mapping[Atom, Flow]:
     """Return the facts that data parameters of `steps` come with; `provided` says what each step provides."""
-    wanted = [dict(_wanted(problem, each, step)) for each, step in zip(steps, ground, strict=True)]
+    actions = problem.domain.actions
+    pairs = zip(steps, ground, strict=True)
+    wanted = [dict(wanted_facts(actions[step.action], each, step)) for each, step in pairs]
     found = {fact: Flow(fact) for facts in wanted for fact in facts.values()}
     last: dict[Atom, int] = {}
     for place, facts in enumerate(wanted):
@@ -61,9 +63,8 @@ def flows(
     return found
 
 
-def _wanted(problem: Problem, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
+def wanted_facts(action: Action, each: PlanStep, step: Step) -> Iterator[tuple[str, Atom]]:
     """Yield the data parameters that the plan leaves to the results of others, with the facts that they come with."""
-    action = problem.domain.actions[step.action]
     for parameter in action.data:
         if parameter.source is not None and parameter.name not in each.parameters:
             yield parameter.name, parameter.source.fact.substitute(bound(action, step))

@@ -9,6 +9,7 @@ from planner.errors import DocumentError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
 
 _EXPECTED = {
     "model_type": "expected a mapping",
@@ -23,20 +24,25 @@ def document_error(error: ValidationError, document: Document, schema: type[Base
     """Return the first of the mistakes in `error`, unknown keys before others."""
     mistakes = error.errors(include_url=False)
     mistake = next((each for each in mistakes if each["type"] == "extra_forbidden"), mistakes[0])
+    return told(mistake, document, schema)[1]
+
+
+def told(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> tuple[Path, DocumentError]:
+    """Return where in `document` a single mistake is, and the error for it."""
     path, missing = _path(mistake["loc"], document.data)
     place = DocumentPlace(document, path)
     what = _shown(path)
     if mistake["type"] == "extra_forbidden":
         known = _keys(schema, mistake["loc"][:-1])
         hint = did_you_mean(str(path[-1]), known) or f"the keys are {', '.join(known)}"
-        return place.error(f"{_shown(path[:-1])} has no key {path[-1]!r}", hint)
+        return path, place.error(f"{_shown(path[:-1])} has no key {path[-1]!r}", hint)
     if mistake["type"] == "missing":
-        return place.error(f"{what} lacks the key {missing!r}")
+        return path, place.error(f"{what} lacks the key {missing!r}")
     reason = _EXPECTED.get(mistake["type"], mistake["msg"])
     if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
         reason = "expected a mapping, or a list of them"
     expected, _, hint = reason.partition(": ")
-    return place.error(f"{what}: found {_found(mistake['input'])}, {expected}", hint or None)
+    return path, place.error(f"{what}: found {_found(mistake['input'])}, {expected}", hint or None)
 
 
 def _path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | None]:

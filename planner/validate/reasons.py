@@ -58,18 +58,18 @@ class Chronicle:
     """Which step changed each fact last."""
 
     derived: frozenset[str]
-    _last_change: dict[Atom, tuple[int, Step]] = field(default_factory=dict)
-    _recorded: list[tuple[int, Step, Changes]] = field(default_factory=list)
+    _last_change: dict[Atom, tuple[int | str, Step]] = field(default_factory=dict)
+    _recorded: list[tuple[int | str, Step, Changes]] = field(default_factory=list)
 
     @property
-    def last_change(self) -> dict[Atom, tuple[int, Step]]:
-        """The number of the step that changed each fact last, and the step."""
+    def last_change(self) -> dict[Atom, tuple[int | str, Step]]:
+        """The number (or name) of the step that changed each fact last, and the step."""
         for number, step, changes in self._recorded:
             self._last_change.update(dict.fromkeys((*changes.added, *changes.removed), (number, step)))
         self._recorded.clear()
         return self._last_change
 
-    def record(self, number: int, step: Step, changes: Changes) -> None:
+    def record(self, number: int | str, step: Step, changes: Changes) -> None:
         """Take down what `step` changed; it is put in order when somebody asks, as after a valid plan nobody does."""
         self._recorded.append((number, step, changes))
 

@@ -1,0 +1,93 @@
+"""What a plan is thought to take, against what it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from executor.checks.findings import PLAN, PlanFinding
+from executor.edges import edges
+from executor.plans import ActionPlan, PlanStep
+from planner.creation import for_steps
+from planner.errors import InputError
+from planner.model import Number, Problem
+from planner.plan import exact_sum
+from planner.validate.costs import cost_of
+from planner.validate.simulation import bound
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What steps are thought to take: `cost`, seconds, and tokens; `untimed` are steps that nobody said it of."""
+
+    cost: Number
+    duration: float
+    tokens: int
+    untimed: tuple[str, ...] = ()
+
+
+def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequential") -> Estimate:
+    """Return what `steps` take from the initial state of `problem` in this execution model.
+
+    In the models `dag` and `parallel` steps overlap: the duration is that of the longest chain, or of the rounds.
+    Raises `InputError` where a step is no instance of an action, or has no cost.
+    """
+    ground = [each.step(problem.domain) for each in steps]
+    problem = for_steps(problem, ground)
+    actions = [problem.domain.actions[each.action] for each in ground]
+    stated = [
+        each.duration if each.duration is not None else None if action.duration is None else float(action.duration)
+        for each, action in zip(steps, actions, strict=True)
+    ]
+    durations = {each.id: seconds or 0.0 for each, seconds in zip(steps, stated, strict=True)}
+    costs = [
+        cost_of(problem, action, bound(action, step)) if each.cost is None else each.cost
+        for each, action, step in zip(steps, actions, ground, strict=True)
+    ]
+    timed = any(durations.values())
+    return Estimate(
+        exact_sum(costs),
+        _makespan(problem, steps, durations, model) if timed else 0.0,
+        sum(each.tokens or 0 for each in steps),
+        tuple([each.id for each, seconds in zip(steps, stated, strict=True) if seconds is None]),
+    )
+
+
+def _makespan(problem: Problem, steps: Sequence[PlanStep], durations: Mapping[str, float], model: str) -> float:
+    if model not in ("dag", "parallel"):
+        return sum(durations.values())
+    before = edges(problem, steps)
+    if model == "dag":
+        ends: dict[str, float] = {}
+        for each in steps:
+            ends[each.id] = durations[each.id] + max((ends.get(id_, 0.0) for id_ in before[each.id]), default=0.0)
+        return max(ends.values(), default=0.0)
+    rounds: dict[str, int] = {}
+    longest: dict[int, float] = {}
+    for each in steps:
+        number = rounds[each.id] = 1 + max((rounds.get(id_, 0) for id_ in before[each.id]), default=0)
+        longest[number] = max(longest.get(number, 0.0), durations[each.id])
+    return sum(longest.values())
+
+
+def check_limits(problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep]) -> Iterator[PlanFinding]:
+    """Yield what `steps`, those of `plan` that are understood, take beyond what is allowed."""
+    try:
+        found = estimate(problem, steps, plan.model)
+    except InputError as error:
+        yield PLAN.told("cost", error, "steps")
+        return
+    allowed, meta = plan.metadata.constraints, ("metadata", "constraints")
+    duration = max(found.duration, plan.metadata.estimated_duration or 0.0)
+    for name, value, most, unit in (
+        ("cost", found.cost, allowed.cost, ""),
+        ("duration", duration, allowed.duration, " s"),
+        ("tokens", found.tokens, allowed.tokens, ""),
+    ):
+        if most is not None and value > most:
+            message = f"the estimated {name} is {value:g}{unit}, and {most:g}{unit} is allowed"
+            yield PLAN.error("limit", message, *meta, name)
+    if allowed.duration is not None and found.untimed:
+        names = ", ".join(found.untimed[:8]) + (", …" if len(found.untimed) > 8 else "")
+        message = f"nothing says how long these steps take, and they count as no time: {names}"
+        yield PLAN.warning("duration", message, *meta, "duration", hint="give actions or steps a duration")

@@ -1,0 +1,114 @@
+"""The check of a plan, all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from executor.checks.conditions import check_conditions, check_stated
+from executor.checks.findings import PlanFinding
+from executor.checks.limits import check_limits
+from executor.checks.statement import Statement, statement
+from executor.checks.structure import check_structure
+from executor.checks.vocabulary import Vocabulary, unprovided, without_handler
+from executor.edges import order_of
+from executor.plans import ActionPlan
+from executor.world import World
+from planner.creation import for_steps
+from planner.documents.places import Document
+from planner.model import Action, DomainModel, Problem
+from planner.model.actions import added, deleted
+from planner.validate.effects import staleness_of
+
+NAMES: Final = frozenset({"action", "arguments", "creates"})
+"""The fields of a step that say what is done; the others say how."""
+
+
+def check_plan(
+    plan: ActionPlan,
+    world: World | DomainModel,
+    *,
+    memory: Collection[str] = (),
+    model: bool = False,
+    document: Document | None = None,
+) -> list[PlanFinding]:
+    """Return all that is wrong with `plan`, in its order; a plan without errors among them can be run.
+
+    With a `World`, actions need handlers. `memory` names the data parameters that working memory has; with `model`, a
+    language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
+    """
+    domain = world.model if isinstance(world, World) else world
+    told = statement(plan, domain)
+    vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
+    structure = list(check_structure(plan))
+    words = list(vocabulary.check(plan))
+    found = [*told.findings, *structure, *words]
+    if not any(each.rule == "same-id" for each in structure):
+        bad = {each.step for each in words if each.is_error and each.path[2] in NAMES}
+        found += _simulated(told, vocabulary, bad, in_order=not structure)
+    if isinstance(world, World):
+        able = [name for name, skills in world.skills.items() if skills]
+        found += without_handler(plan, vocabulary, able)
+    return _sorted(found, document)
+
+
+def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
+    """Return those of `findings` with which a plan cannot be run."""
+    return [each for each in findings if each.is_error]
+
+
+def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool) -> Iterator[PlanFinding]:
+    """Yield what shows when the steps that are understood are carried out in thought."""
+    plan, problem = told.plan, told.problem
+    fit = [each for each in plan.steps if each.id not in bad]
+    fits = [each.id for each in fit]
+    problem = for_steps(problem, [each.step(problem.domain) for each in fit])
+    findings, steps = check_stated(problem, plan.model_copy(update={"steps": tuple(fit)}))
+    places = {each.id: number for number, each in enumerate(plan.steps)}
+    yield from (replace(each, path=("steps", places[each.step], *each.path[2:])) for each in findings)
+    if told.has_start:
+        left_out = list(_left_out(plan, vocabulary, bad, problem))
+        yield from check_conditions(problem, plan, steps, left_out)
+        if in_order:
+            sources = order_of(problem, steps).sources
+            yield from unprovided(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
+            yield from check_limits(problem, plan, steps)
+
+
+def _left_out(plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem) -> Iterator[set[str]]:
+    """Yield, for each step that is understood and for the end, what steps before it that are not may change."""
+    changed: set[str] = set()
+    for each in plan.steps:
+        if each.id in bad:
+            action = vocabulary.action(each)
+            changed = changed | (
+                _changes(action, problem) if isinstance(action, Action) else {*problem.domain.predicates}
+            )
+        else:
+            yield changed
+    yield changed
+
+
+def _changes(action: Action, problem: Problem) -> set[str]:
+    """Return the predicates of facts that `action` may change."""
+    written = [
+        atom
+        for effect in action.effects
+        for atom in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)
+    ]
+    stale = staleness_of(problem.domain).of(written)
+    return {each.predicate for each in (*written, *stale)}
+
+
+def _sorted(findings: Sequence[PlanFinding], document: Document | None) -> list[PlanFinding]:
+    """Return `findings` in the order of the steps, what is about the whole plan first; with places in `document`."""
+
+    def key(finding: PlanFinding) -> tuple[bool, int]:
+        about_step = finding.path[:1] == ("steps",) and len(finding.path) > 1
+        return about_step, int(finding.path[1]) if about_step else 0
+
+    ordered = sorted(findings, key=key)
+    if document is None:
+        return ordered
+    return [replace(each, location=document.location(each.path)) for each in ordered]
