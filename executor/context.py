@@ -132,7 +132,7 @@ class Context:
     memory: Memory
     results: Mapping[str, Any]
     undoes: tuple[Mapping[str, Any], ...]
-    aborted: asyncio.Event | Any
+    aborted: asyncio.Event
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]
 

@@ -14,12 +14,12 @@ _FIELDS = {kind: tuple([each.name for each in fields(kind)]) for kind in (Action
 _PLAIN = (str, int, float, bool, type(None))
 
 
-def data_of(record: ActionResult | Wait) -> dict[str, Any]:
-    """Return the fields of `record` that say something; values that handlers gave stay as they are."""
+def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
+    """Return the fields of `record`, a result after so many `seconds`; values that handlers gave stay as they are."""
     found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
     if isinstance(record, ActionResult):
         metrics = record.metrics
-        found["metrics"] = {"duration": metrics.duration, "tokens": metrics.tokens, "cost": metrics.cost}
+        found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
         found["observed"] = texts(record.observed)
     return found
 

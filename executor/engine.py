@@ -15,21 +15,33 @@ from uuid import uuid4
 from executor.asking import Asking, Callback
 from executor.data import dumped
 from executor.errors import RunError
-from executor.events import Answered, Event, MemorySet, RunEnded, RunResumed, RunStarted, from_data, to_data
+from executor.events import (
+    Answered,
+    Event,
+    GoalDropped,
+    MemorySet,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    from_data,
+    to_data,
+)
 from executor.journal import Journal
 from executor.listeners import Audience, Follower, Listener
 from executor.observe import Lookout
 from executor.perform import Performer
-from executor.plans import ActionPlan, ExecutionModel
+from executor.plans import ActionPlan, ExecutionModel, steps_of
 from executor.recovery import Ladder, Recovery
 from executor.run import Loop
 from executor.state import RunState, StepRecord
-from executor.status import RunStatus
+from executor.status import RunStatus, StepStatus
 from executor.stepping import Stepper
 from executor.world import World
 from planner.kinds import AnyProblem, is_other_problem
-from planner.model import Problem
+from planner.model import Goal, Problem, SoftGoal
+from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Result
+from planner.records import replace
 
 KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
@@ -64,14 +76,17 @@ class Run:
         self.audience = Audience(executor.listeners)
         self.first: RunStarted | None = None
         """The event to begin with, for a run that is new."""
+        self.dropped: list[SoftGoal] = []
+        """The soft goals that its plan gives up."""
         self.values: Mapping[str, Any] = {}
         """What its working memory begins with."""
-        self._aborted = asyncio.Event()
         self._task: asyncio.Task[Outcome] | None = None
         asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
         lookout = Lookout(executor.world, state.objects)
         rng = random.Random(f"{executor.seed} {run}")  # noqa: S311 - jitter needs no secrets
-        stepper = Stepper(executor.world, state, self.emit, lookout, executor.performer, asking, self._aborted, [], rng)
+        self._stepper = stepper = Stepper(
+            executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
+        )
         state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
         ladder = Ladder(state, self.emit, asking, executor.recovery, frozenset(executor.world.without_handler()))
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
@@ -91,7 +106,7 @@ class Run:
         try:
             ended = await self._loop.drive()
         except asyncio.CancelledError:
-            self._aborted.set()
+            self._stepper.abort()
             raise
         self.emit(ended)
         return self.outcome
@@ -104,7 +119,7 @@ class Run:
 
     def cancel(self) -> None:
         """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""
-        self._aborted.set()
+        self._stepper.abort()
         self._loop.wake()
 
     def complete(self, step: str, result: Any = None) -> None:
@@ -179,7 +194,7 @@ class Executor:
 
         Raises `NoPlan` where there is none, and `PlanError` for a plan that does not fit the domain.
         """
-        plan, problem = self._planned(what, planning)
+        plan, problem, dropped = self._planned(what, planning)
         if self.model is not None:
             plan = plan.model_copy(update={"model": self.model})
         name = run or uuid4().hex[:12]
@@ -189,26 +204,55 @@ class Executor:
             self.journal.create(name)
         begun.first = RunStarted(name, plan.model_dump(mode="json"), plan.model)
         begun.values = memory or {}
+        begun.dropped = dropped
         begun.start()
         return begun
 
-    def _planned(self, what: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem]:
-        from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
-
+    def _planned(self, what: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
+        """Return the plan to carry out, its problem, and the soft goals that it gives up."""
         if isinstance(what, Problem) or is_other_problem(what):
-            what = solve(what, **planning)
+            return self._solved(what, planning)
         if isinstance(what, Result):
             what = what.expect_plan()
         if isinstance(what, ActionPlan):
-            return what, what.problem(self.world.model)
+            return what, what.problem(self.world.model), []
         problem = what.problem.classical if is_other_problem(what.problem) else what.problem
-        return ActionPlan.of(what), problem
+        return ActionPlan.of(what), problem, []
+
+    def _solved(self, problem: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
+        """Return a plan for `problem`: for as much of the soft goals as can be had, the least useful given up first."""
+        from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
+
+        if not (isinstance(problem, Problem) and problem.goal.soft):
+            return self._planned(solve(problem, **planning), {})
+        wishes, dropped = sorted(problem.goal.soft, key=lambda each: each.utility), list[SoftGoal]()
+        while True:
+            hard = conjunction([*conjuncts(problem.goal.hard), *(each.condition for each in wishes)])
+            found = solve(replace(problem, goal=Goal(hard)), **planning)
+            if found.has_plan or not wishes:
+                steps = tuple(steps_of(found.expect_plan().steps, self.world.model))
+                return ActionPlan.of(Plan((), problem), steps=steps), problem, dropped
+            dropped.append(wishes.pop(0))
+
+    def announce(self, event: str, result: Any = None) -> int:
+        """Give `result` to all steps at work here that wait for `event`; return to how many."""
+        found = [
+            (run, record.id)
+            for run in self._runs.values()
+            for record in run.state.with_status(StepStatus.WAITING)
+            if (record.wait or {}).get("event") == event
+        ]
+        for run, step in found:
+            run.complete(step, result)
+        return len(found)
 
     async def driven(self, run: Run) -> Outcome:
         """Drive `run`, which nobody else may drive meanwhile."""
         with self._driving(run.id), self._at_work(run):
             if run.first is not None:
                 run.emit(run.first)
+                for wish in run.dropped:
+                    run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
                 run.state.memory.merge(run.values)
             return await run.drive()
 

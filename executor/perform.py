@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from executor.policy import Policy
-from executor.results import ActionResult, Metrics, Wait, result_of
+from executor.results import ActionResult, Wait, result_of
 from executor.threads import called, in_thread
 from executor.world import Skill
 from planner.errors import InputError
@@ -20,7 +20,7 @@ Key = tuple[str, tuple[str, ...]]
 """An action and its arguments."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Attempt:
     """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
 
@@ -32,6 +32,7 @@ class Attempt:
     raised: BaseException | None = None
     in_doubt: str = ""
     crashed: bool = False
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -74,8 +75,7 @@ class Performer:
             async with self._turn(step, arguments, policy):
                 started = time.perf_counter()
                 answer = await self._call(skill, step, given, policy.timeout)
-        took = Metrics(duration=time.perf_counter() - started)
-        answer = replace(answer, result=replace(answer.result, metrics=answer.result.metrics + took))
+        answer.seconds = time.perf_counter() - started
         if policy.cache_for and answer.result.success and "read_only" in skill.action.tags:
             self._cache[_cache_key(step, given)] = asyncio.get_running_loop().time() + policy.cache_for, answer.result
         return answer
@@ -93,6 +93,8 @@ class Performer:
         except TimeoutError as error:
             if timeout is None or (skill.is_async and str(error)):
                 return _raised(error)
+            if "context" in given:
+                given["context"].aborted.set()
             reason = f"no answer within {timeout} s"
             return Attempt(ActionResult.failed(reason), in_doubt=reason)
         except InputError as error:

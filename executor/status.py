@@ -19,6 +19,8 @@ class StepStatus(Enum):
     IN_DOUBT = "nobody can say whether it happened"
     COMPENSATED = "it was done, and undone again"
 
+    __hash__ = object.__hash__  # members are single, and the hash of their name is worked out again each time
+
     @property
     def is_done(self) -> bool:
         """Whether what depends on the step may go on."""

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from executor.context import Context
@@ -53,9 +53,17 @@ class Stepper:
     performer: Performer
     asker: Asker
     aborted: asyncio.Event
+    """Set when the run is called off."""
     replanning: list[str]
     """Why handlers asked for another plan."""
     rng: random.Random
+    _contexts: dict[str, Context] = field(init=False, default_factory=dict)
+
+    def abort(self) -> None:
+        """Tell all handlers at work that the run is called off."""
+        self.aborted.set()
+        for context in self._contexts.values():
+            context.aborted.set()
 
     async def carry_out(self, record: StepRecord) -> None:
         """Do the step of `record`, as often as its policy allows: it has ended then, or waits."""
@@ -158,9 +166,12 @@ class Stepper:
         key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
         self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
         arguments = self._objects(record, action) | values
-        got = await self.performer.attempt(
-            skill, record.step, arguments, policy, lambda: self._context(record, attempt, key)
-        )
+        try:
+            got = await self.performer.attempt(
+                skill, record.step, arguments, policy, lambda: self._context(record, attempt, key)
+            )
+        finally:
+            self._contexts.pop(record.id, None)
         if got.wait is not None:
             self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
             return False
@@ -172,7 +183,7 @@ class Stepper:
         """Look at what an attempt has done and say so; return whether another attempt is to be made instead."""
         action = self.world.model.actions[record.step.action]
         got = _with_all_created(action, got)
-        result = data_of(got.result)
+        result = data_of(got.result, got.seconds)
         looked = Looked()
         if action.creates:
             self.emit(StepReturned(record.id, result))
@@ -193,6 +204,8 @@ class Stepper:
                 return True
         awaited = _awaited(wanted) if found.status is StepStatus.IN_DOUBT else ()
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
+        if got.result.values and found.status.is_done:
+            self.state.memory.merge(got.result.values)
         return False
 
     async def _confirmed(self, visible: list[Atom], wanted: Expected) -> Looked:
@@ -243,7 +256,7 @@ class Stepper:
         def progress(text: str, fraction: float | None = None) -> None:
             self.emit(StepProgress(record.id, text, fraction))
 
-        return Context(
+        context = self._contexts[record.id] = Context(
             plan=self.state.plan.id,
             run=self.state.run,
             step=record.id,
@@ -253,10 +266,11 @@ class Stepper:
             memory=self.state.memory,
             results=self.state.results,
             undoes=tuple([self.state.steps[id_].result or {} for id_ in record.plan.undoes]),
-            aborted=self.aborted,
+            aborted=asyncio.Event(),
             _on_progress=progress,
             _on_replanning=self.replanning.append,
         )
+        return context
 
 
 def _with_all_created(action: Action, got: Attempt) -> Attempt:

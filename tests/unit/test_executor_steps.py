@@ -1,0 +1,372 @@
+"""One step: its handler, its parameters, its policy, its context."""
+
+import asyncio
+import threading
+from typing import Annotated
+
+import pytest
+from pydantic import BaseModel, Field
+
+from executor import (
+    CANNOT_SAY,
+    ActionPlan,
+    ActionResult,
+    Context,
+    Executor,
+    Metrics,
+    Policy,
+    RunStatus,
+    Seen,
+    StepStatus,
+    Wait,
+    World,
+)
+from executor.testing import run_virtual
+from planner import Domain, Entity
+
+
+class Lamp(Entity):
+    watts = 40
+
+
+def one(parameters=None, **fields):
+    """Return a domain with one action, and a world for it."""
+    domain = Domain("one")
+    domain.action("do", parameters or {}, **({"provides": ["done"]} | fields))
+    return domain, World(domain)
+
+
+def ran(domain, world, *, goal="done", objects=(), memory=None, **options):
+    executor = Executor(world, **options)
+    return run_virtual(executor.run(domain.problem(objects=objects, goal=[goal]), memory=memory))
+
+
+def with_values(world, values, **options):
+    step = {"id": "s1", "action": "do", "parameters": values}
+    return run_virtual(Executor(world, **options).run(ActionPlan.model_validate({"steps": [step], "goal": ["done"]})))
+
+
+class Report(BaseModel):
+    title: str
+    pages: int = 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "data"),
+    [
+        (None, StepStatus.UNVERIFIED, None),
+        (True, StepStatus.UNVERIFIED, None),
+        (False, StepStatus.FAILED, None),
+        ({"pages": 2}, StepStatus.UNVERIFIED, {"pages": 2}),
+        (Report(title="a"), StepStatus.UNVERIFIED, Report(title="a")),
+        ("fine", StepStatus.UNVERIFIED, "fine"),
+        ({"success": False, "error": "no"}, StepStatus.FAILED, None),
+        ({"success": True, "data": 3}, StepStatus.UNVERIFIED, 3),
+        (ActionResult(data=[1]), StepStatus.UNVERIFIED, [1]),
+        (ActionResult.failed("no"), StepStatus.FAILED, None),
+    ],
+    ids=str,
+)
+def test_what_handlers_may_return(answer, status, data):
+    domain, world = one()
+    world.handler("do")(lambda: answer)
+    step = ran(domain, world).steps[0]
+    assert (step.status, step.result["data"]) == (status, data)
+
+
+def test_a_result_with_a_misspelt_field_is_a_failure_that_says_so():
+    domain, world = one()
+    world.handler("do")(lambda: {"success": True, "dat": 3})
+    assert "unknown field 'dat'; did you mean 'data'?" in ran(domain, world).reason
+
+
+def test_entities_arrive_as_the_objects_that_were_given():
+    domain, world = one({"lamp": Lamp}, provides=["on(lamp)"])
+    got, kitchen = [], Lamp("kitchen")
+
+    async def do(lamp):
+        got.append(lamp)
+
+    world.handler("do")(do)
+    ran(domain, world, goal="on(kitchen)", objects=[kitchen])
+    assert got[0] is kitchen
+
+
+Size = Annotated[int, Field(ge=1, le=9)]
+
+
+@pytest.mark.parametrize(
+    ("values", "memory", "got"),
+    [
+        ({"size": 3}, {"size": 4}, 3),
+        ({"size": "3"}, {}, 3),
+        ({}, {"size": 4}, 4),
+        ({}, {}, 7),
+    ],
+)
+def test_where_values_come_from(values, memory, got):
+    domain = Domain("one")
+    found = []
+
+    @domain.action(provides=["done"])
+    async def do(size: Size = 7):
+        found.append(size)
+
+    plan = ActionPlan.model_validate({"steps": [{"id": "s1", "action": "do", "parameters": values}], "goal": ["done"]})
+    run_virtual(Executor(World(domain)).run(plan, memory=memory))
+    assert found == [got]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({}, "the parameter 'size' of do() has no value"),
+        ({"size": 10}, "the parameter 'size' cannot be 10: Input should be less than or equal to 9"),
+        ({"size": "big"}, "the parameter 'size' cannot be 'big'"),
+    ],
+)
+def test_values_that_do_not_fit_are_said_and_nothing_is_done(values, reason):
+    _, world = one({"size": Size})
+    called = []
+
+    async def do(size):
+        called.append(size)
+
+    world.handler("do")(do)
+    assert reason in with_values(world, values).reason
+    assert called == []
+
+
+def test_values_of_a_result_go_into_working_memory():
+    domain, world = one()
+    world.handler("do")(lambda: ActionResult(values={"colour": "red"}))
+    assert ran(domain, world).state.memory.to_dict() == {"colour": "red"}
+
+
+def test_what_it_took_is_added_up():
+    domain, world = one()
+    world.handler("do")(lambda: ActionResult(metrics=Metrics(tokens=5, cost=0.25)))
+    metrics = ran(domain, world).metrics
+    assert (metrics["tokens"], metrics["cost"]) == (5, 0.25)
+
+
+def test_the_context_of_a_step():
+    domain, world = one()
+    seen = []
+
+    async def do(context: Context):
+        seen.append(context)
+        context.progress("half", 0.5)
+        context.memory.set("a", 1)
+
+    world.handler("do")(do)
+    told = []
+    outcome = ran(domain, world, listeners=(told.append,))
+    [context] = seen
+    assert (context.run, context.step, context.action, context.attempt) == (outcome.run, "s1", "do", 1)
+    assert context.key == f"{outcome.run}/s1"
+    assert [each.text for each in told if type(each).__name__ == "StepProgress"] == ["half"]
+    assert outcome.state.memory.get("a") == 1
+
+
+def test_the_key_is_the_same_in_every_attempt():
+    domain, world = one(tags=["idempotent"])
+    keys = []
+
+    async def do(context: Context):
+        keys.append(context.key)
+        return len(keys) > 2
+
+    world.handler("do")(do)
+    ran(domain, world)
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_a_plain_function_that_timed_out_is_never_started_a_second_time_beside_itself():
+    domain, world = one(tags=["idempotent"])
+    at_work, most, gate = [], [], threading.Event()
+
+    @world.handler("do", policy=Policy(timeout=0.05, retries=3, backoff=0, jitter=0))
+    def do():
+        at_work.append(1)
+        most.append(len(at_work))
+        gate.wait(5)
+        at_work.pop()
+
+    outcome = asyncio.run(Executor(world).run(domain.problem(goal=["done"])))
+    gate.set()
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert max(most) == 1
+
+
+def test_a_handler_is_told_that_its_time_is_up():
+    domain, world = one()
+    told = threading.Event()
+
+    @world.handler("do", policy=Policy(timeout=0.05))
+    def do(context: Context):
+        for _ in range(500):
+            if context.aborted.is_set():
+                told.set()
+                return
+            threading.Event().wait(0.01)
+
+    asyncio.run(Executor(world).run(domain.problem(goal=["done"])))
+    assert told.wait(5)
+
+
+def test_a_run_that_is_called_off_begins_nothing_more():
+    domain = Domain("two")
+    domain.action("first", {}, provides=["half"])
+    domain.action("second", {}, requires=["half"], provides=["done"])
+    world, done = World(domain), []
+    executor = Executor(world)
+    runs = []
+
+    @world.handler("first")
+    async def first(context: Context):
+        done.append("first")
+        runs[0].cancel()
+        assert context.aborted.is_set()
+
+    world.handler("second")(lambda: done.append("second"))
+
+    async def main():
+        runs.append(executor.start(domain.problem(goal=["done"])))
+        return await runs[0]
+
+    assert run_virtual(main()).status is RunStatus.CANCELLED
+    assert done == ["first"]
+
+
+def parts(policy, count=3):
+    """Return a run of steps that do not need each other, and how many were at work at once, and when they began."""
+    domain = Domain("parts", types=["part"])
+    domain.action("make", {"part": "part"}, provides=["made(part)"], tags=["trusted", "read_only"])
+    world, at_work, most, begun = World(domain), [], [], []
+
+    @world.handler("make", policy=policy)
+    async def make(part):
+        begun.append(asyncio.get_running_loop().time())
+        at_work.append(part)
+        most.append(len(at_work))
+        await asyncio.sleep(1)
+        at_work.remove(part)
+
+    names = [f"p{number}" for number in range(count)]
+    problem = domain.problem(objects=dict.fromkeys(names, "part"), goal=[f"made({name})" for name in names])
+    return world, problem, most, begun
+
+
+@pytest.mark.parametrize(("lock", "at_once"), [(False, 3), (True, 3), ((), 1)])
+def test_locks(lock, at_once):
+    world, problem, most, _ = parts(Policy(lock=lock))
+    if lock == ():
+        world, problem, most, _ = parts(Policy(lock=("nothing",)))
+    assert run_virtual(Executor(world, model="dag").run(problem)).status is RunStatus.SUCCEEDED
+    assert max(most) == at_once
+
+
+def test_no_more_steps_are_at_work_than_allowed():
+    world, problem, most, _ = parts(Policy(), 6)
+    run_virtual(Executor(world, model="dag", concurrency=2).run(problem))
+    assert max(most) == 2
+
+
+def test_rates():
+    world, problem, _, begun = parts(Policy(rate=(1, 10)), 3)
+    run_virtual(Executor(world, model="dag").run(problem))
+    assert [round(each - begun[0]) for each in begun] == [0, 10, 20]
+
+
+def test_answers_of_what_only_reads_are_served_again():
+    domain, world = one(tags=["read_only", "trusted"])
+    calls = []
+    world.handler("do", policy=Policy(cache_for=60))(lambda: calls.append(1))
+    executor = Executor(world)
+
+    async def main():
+        for pause in (0, 30, 40):
+            await asyncio.sleep(pause)
+            assert (await executor.run(domain.problem(goal=["done"]))).status is RunStatus.SUCCEEDED
+
+    run_virtual(main())
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (lambda texts: Seen(value=True, version=len(texts)), StepStatus.SUCCEEDED),
+        (lambda _: True, StepStatus.UNVERIFIED),
+        (lambda _: CANNOT_SAY, StepStatus.UNVERIFIED),
+        (lambda _: Seen(value=True, version=0), StepStatus.PARTIAL),
+    ],
+)
+def test_an_item_changed_in_place_is_verified_by_its_version_only(answer, status):
+    texts = []
+    domain = Domain("edit")
+    domain.action("do", {}, requires=["document"], provides=["edited"], modifies=["document"])
+    world = World(domain)
+    world.handler("do")(lambda: texts.append("more"))
+    world.observer("document")(lambda: answer(texts))
+    world.observer("edited")(lambda: bool(texts))
+    outcome = run_virtual(Executor(world).run(domain.problem(initial=["document"], goal=["edited"])))
+    assert outcome.steps[0].status is status
+
+
+def test_observers_that_disagree_make_the_fact_unknown_and_the_run_says_so():
+    domain, world = one()
+    world.handler("do")(lambda: None)
+    world.observer("done")(lambda: True)
+    world.observer("done")(lambda: False)
+    outcome = ran(domain, world)
+    assert outcome.status is not RunStatus.SUCCEEDED
+    assert "did not" in outcome.state.disagreements[0].reason
+
+
+def test_a_careful_step_does_not_rest_on_what_nobody_has_seen():
+    domain = Domain("post")
+    domain.action("write", {}, provides=["written"])
+    domain.action("send", {}, requires=["written"], provides=["sent"], tags=["irreversible"])
+    sent = []
+    for observed in (False, True):
+        world = World(domain)
+        world.handler("write")(lambda: None)
+        world.handler("send")(lambda: sent.append(1))
+        if observed:
+            world.observer("written")(lambda: True)
+        outcome = run_virtual(Executor(world).run(domain.problem(goal=["sent"])))
+        assert bool(sent) is observed
+        if not observed:
+            assert "it rests on written, which is assumed" in outcome.reason
+
+
+def test_soft_goals_are_dropped_by_utility():
+    domain = Domain("soft")
+    for name in ("a", "b", "c"):
+        domain.action(f"get_{name}", {}, provides=[name], tags=["trusted"])
+    domain.predicate("d")
+    world = World(domain)
+    for name in ("a", "b", "c"):
+        world.handler(f"get_{name}")(lambda name=name: name != "b")
+    goal = {"hard": ["a"], "soft": {"b": 2, "c": 5, "d": 1}}
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=goal)))
+    assert outcome.status is RunStatus.LOWERED
+    assert outcome.state.dropped == ["d", "b"]
+    assert outcome.state.beliefs.is_true(outcome.state.goal)
+
+
+def test_an_event_goes_to_all_that_wait_for_it():
+    domain, world = one()
+    world.handler("do")(lambda: Wait(event="opened"))
+    executor = Executor(world, stay=True)
+
+    async def main():
+        runs = [executor.start(domain.problem(goal=["done"])) for _ in range(3)]
+        await asyncio.sleep(1)
+        assert executor.announce("opened") == 3
+        return [(await run).steps[0].status for run in runs]
+
+    assert run_virtual(main()) == [StepStatus.UNVERIFIED] * 3
