@@ -11,6 +11,8 @@ without it too. (`planner.grounding.relevance` says the same of single facts; he
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.model import Action, DomainModel, Formula, Problem
 from planner.model.formulas import literals_in
 from planner.model.memo import kept_with_domain
@@ -21,8 +23,8 @@ Want = tuple[str, Shape, bool]
 """A predicate, the arguments, and whether such facts shall be true."""
 
 
-def relevant_part(problem: Problem) -> Problem:
-    """Return `problem` without the actions that no plan needs; all else is kept.
+def relevant_part(problem: Problem, used: Iterable[str] = ()) -> Problem:
+    """Return `problem` without the actions that no plan needs, nor the actions `used`, which stay; all else is kept.
 
     What a cheapest plan costs stays as it is, as does whether there is one, and every plan of the result is one of
     `problem`. Mistakes that only grounding finds, such as costs without a value, are found in what is kept.
@@ -32,6 +34,7 @@ def relevant_part(problem: Problem) -> Problem:
     backward.want(problem.goal.hard)
     for wish in problem.goal.soft:
         backward.want(wish.condition)
+    backward.use(used)
     kept = backward.finish()
     if len(kept) == len(domain.actions):
         return problem
@@ -69,6 +72,12 @@ class _Backward:
             if want not in self._wanted:
                 self._wanted.add(want)
                 self._queue.append(want)
+
+    def use(self, names: Iterable[str]) -> None:
+        """Take in the actions of these names, and want what they need."""
+        for number in dict.fromkeys(_numbers(self._domain)[name] for name in names):
+            if number not in self._used:
+                self._take(number, _actions(self._domain))
 
     def finish(self) -> list[Action]:
         """Return the actions that may help, in order of declaration."""

@@ -16,22 +16,30 @@ from planner.plan import Step, exact_sum
 from planner.repair.stages import Choice, instance, moving, staged
 
 
-def reentry(plain: Problem, old: Sequence[Step], weight: Number) -> Choice:
+def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:
     """Return the choice of a re-entry into the steps `old`, which have their costs, or behind the last of them.
 
     The action that enters costs `weight` for each step that is dropped, beside its own cost; a penalty is how many
-    these are.
+    these are. Of the actions of `firsts`, only these steps are there.
     """
-    last = len(old)
+    last, others = len(old), {step.action for step in firsts}
     special: list[Action] = [moving(Action("@drop"), "@drop", 0, last, exact_sum([weight * last]))]
     steps: dict[str, tuple[Step, ...]] = {"@drop": ()}
     penalties = {"@drop": last}
+    for number, step in enumerate(firsts):
+        special.append(moving(_instance(plain, step), f"@first-{number}", 0, 0, step.cost))
+        steps[f"@first-{number}"] = (step,)
     for place, step in enumerate(old):
-        action = instance(plain.domain.actions[step.action], step)
+        action = _instance(plain, step)
         enter, follow = f"@enter-{place}", f"@step-{place}"
         special.append(moving(action, enter, 0, place + 1, exact_sum([step.cost, weight * place])))
         if place:
             special.append(moving(action, follow, place, place + 1, step.cost))
         steps |= {enter: (step,), follow: (step,)}
         penalties[enter] = place
-    return Choice(staged(plain, special, plain.goal.hard, last, first_only=True), steps, penalties)
+    problem = staged(plain, special, plain.goal.hard, last, first_only=True, without=others)
+    return Choice(problem, steps, penalties)
+
+
+def _instance(plain: Problem, step: Step) -> Action:
+    return instance(plain.domain.actions[step.action], step)

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.model import Number, Problem
-from planner.normalise import to_adl
+from planner.normalise import relevant_part, to_adl
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
-from planner.records import dataclass
+from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
+from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.pointer import KEEP, keeping
 from planner.repair.search import Chooser, Found
 from planner.task import GroundAction
@@ -78,13 +79,16 @@ def mend(
     refused = unsupported(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
-    rules = Simulation(problem).rules
-    banned = actions_of(forbidden)
+    whole = with_spare(problem, given)
+    rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
-    choice = keeping(barred(to_adl(problem), banned, frozenset()), fitting, len(given))
+    plain = to_adl(relevant_part(whole, [step.action for step in fitting.values()]))
+    choice = keeping(barred(plain, actions_of(forbidden), frozenset()), fitting, len(given))
     chooser = Chooser(choice, Budget(time_limit, memory_limit, cancel))
-    return _mended(problem, given, chooser, tuple(wrong.items()))
+    found = _mended(whole, given, chooser, tuple(wrong.items()))
+    status = claimed(problem, found.status)
+    return found if status is found.status else replace(found, status=status, reason=UNTRIED)
 
 
 def _mended(

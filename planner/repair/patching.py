@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 
 from planner.answer import unsupported
@@ -11,12 +11,15 @@ from planner.budget import Budget, Finishing, LimitReached, check_limits
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.numbers import exact_decimal
-from planner.normalise import to_adl
+from planner.normalise import relevant_part, to_adl
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.chain import reentry
+from planner.repair.created import UNTRIED, claimed, with_spare
+from planner.repair.firsts import irrelevant_firsts
 from planner.repair.search import Chooser, Found, Prices
+from planner.repair.stages import Choice
 from planner.validate import Simulation, validate
 
 
@@ -81,9 +84,16 @@ def patch(
     refused = unsupported(problem)
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
-    now = after(problem, fixed)
-    budget = Budget(time_limit, memory_limit, cancel)
-    return _Patching(now, remaining, weight, actions_of(forbidden), actions_of(not_first), budget).result()
+    budget, banned = Budget(time_limit, memory_limit, cancel), actions_of(forbidden)
+    now = after(with_spare(problem, (*fixed, *remaining)), fixed)
+    old = _fitting(now, remaining, banned)
+    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget)
+    try:
+        found = patching.result()
+    except LimitReached as limit:
+        return _nothing(limit.stopped_by)
+    status = claimed(problem, found.status)
+    return found if status is found.status else _without_proof(found, status)
 
 
 def _checked(weight: Number | float) -> Number:
@@ -94,6 +104,20 @@ def _checked(weight: Number | float) -> Number:
     if number < 0:
         raise InputError(f"the weight of a dropped step is {number}, and it is never negative")
     return number
+
+
+def _fitting(problem: Problem, remaining: Sequence[Step], banned: Collection[Atom]) -> tuple[Step, ...]:
+    """Return the longest suffix of `remaining` all of which fits `problem` and is not banned, with costs."""
+    simulation, found = Simulation(problem), list[Step]()
+    for step in reversed(remaining):
+        if simulation.rules.misfit(step) or Atom(step.action, step.arguments) in banned:
+            break
+        found.append(Step(step.action, step.arguments, simulation.cost(step)))
+    return tuple(found[::-1])
+
+
+def _without_proof(found: Patch, status: Status) -> Patch:
+    return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, lower_bound=None, reason=UNTRIED)
 
 
 def after(problem: Problem, steps: Iterable[Step]) -> Problem:
@@ -111,42 +135,34 @@ def after(problem: Problem, steps: Iterable[Step]) -> Problem:
     return replace(problem, initial=tuple(simulation.world.state), ran=tuple(ran))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Patching:
-    """The search for one patch."""
+    """The search for one patch; of `remaining`, the steps in `old` may be kept."""
 
     problem: Problem
     remaining: Sequence[Step]
+    old: tuple[Step, ...]
     weight: Number
     forbidden: frozenset[Atom]
     not_first: frozenset[Atom]
     budget: Budget
 
     def result(self) -> Patch:
-        """Return the best patch."""
+        """Return the best patch; raises `LimitReached` before there is any."""
         simulation = Simulation(self.problem)
-        fitting = self._fitting(simulation)
-        old = [Step(step.action, step.arguments, simulation.cost(step)) for step in fitting]
-        try:
-            place = self._direct(simulation, old)
-        except LimitReached as limit:
-            return Patch(Status.UNKNOWN, limit.stopped_by, reason="no patch was found in time")
-        known = None if place is None else self._patched(tuple(old[place:]), 0)
-        if known is not None and known.objective == self.weight * (len(self.remaining) - len(old)) and not place:
+        place = self._direct(simulation)
+        known = None if place is None else self._patched(self.old[place:], place)
+        if known is not None and known.cost == 0 and known.dropped == self._lost:
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
-        return self._searched(known, old)
+        return self._searched(known, simulation)
 
-    def _fitting(self, simulation: Simulation) -> Sequence[Step]:
-        """Return the longest suffix of the remaining steps all of which fit the problem and are allowed."""
-        for place in range(len(self.remaining), 0, -1):
-            step = self.remaining[place - 1]
-            if simulation.rules.misfit(step) or Atom(step.action, step.arguments) in self.forbidden:
-                return self.remaining[place:]
-        return self.remaining
+    @property
+    def _lost(self) -> int:
+        return len(self.remaining) - len(self.old)
 
-    def _direct(self, simulation: Simulation, old: Sequence[Step]) -> int | None:
-        """Return the best place at which `old` can be entered without any new step; None where there is none."""
-        costs = [exact_sum([step.cost for step in old])]
+    def _direct(self, simulation: Simulation) -> int | None:
+        """Return the best place at which the old steps go on without any new one; None where there is none."""
+        old, costs = self.old, [exact_sum([step.cost for step in self.old])]
         for step in old:
             costs.append(costs[-1] - step.cost)
         for place in sorted(range(len(old) + 1), key=lambda place: (costs[place] + self.weight * place, place)):
@@ -156,9 +172,8 @@ class _Patching:
         return None
 
     def _works(self, simulation: Simulation, steps: Sequence[Step]) -> bool:
-        if steps and Atom(steps[0].action, steps[0].arguments) in self.not_first:
-            return False
-        if steps and simulation.objection(steps[0]) is not None:
+        """Return whether `steps` lead from here to the goal."""
+        if steps and (actions_of(steps[:1]) & self.not_first or simulation.objection(steps[0]) is not None):
             return False
         trial = simulation.copy()
         for step in steps:
@@ -167,45 +182,57 @@ class _Patching:
             trial.apply(step)
         return trial.holds(self.problem.goal.hard)
 
-    def _searched(self, known: Patch | None, old: Sequence[Step]) -> Patch:
+    def _searched(self, known: Patch | None, simulation: Simulation) -> Patch:
         """Return the best patch, which is at least as good as what is `known`."""
-        plain = barred(to_adl(self.problem), self.forbidden, self.not_first)
-        chooser = Chooser(reentry(plain, old, self.weight), self.budget)
-        prices = Prices(cost=len(old) + 1)
-        lost = len(self.remaining) - len(old)
-        below = (
-            None
-            if known is None
-            else (exact_sum([known.cost or 0, self.weight * (known.dropped - lost)]), known.dropped - lost)
-        )
-        found = chooser.best(prices, below)
+        try:
+            chooser = Chooser(self._choice(simulation), self.budget)
+        except LimitReached as limit:
+            return _nothing(limit.stopped_by) if known is None else replace(known, stopped_by=limit.stopped_by)
+        prices = Prices(cost=len(self.old) + 1)
+        found = chooser.best(prices, None if known is None else self._charge(known))
         best = known
         if found.actions is not None:
-            steps = chooser.steps(found.actions)
-            best = self._patched(steps, sum(not chooser.is_special(each) for each in found.actions))
+            best = self._patched(chooser.steps(found.actions), chooser.penalty(found.actions))
         if best is None:
-            return self._nothing(found)
-        status = Status.OPTIMAL if found.proved else Status.SOLVED
-        bound = best.objective if found.proved else self._bound(found, prices, chooser, lost)
-        return replace(best, status=status, stopped_by=found.stopped_by, lower_bound=bound)
-
-    def _bound(self, found: Found, prices: Prices, chooser: Chooser, lost: int) -> Number:
-        resolution = 1 if chooser.task is None else chooser.task.resolution
-        least = Decimal(found.at_least // prices.cost) / resolution
-        return exact(least + self.weight * lost)
-
-    def _nothing(self, found: Found) -> Patch:
+            return _nothing(found.stopped_by, proved=found.proved)
         if found.proved:
-            return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason="no steps lead from this state to the goal")
-        return Patch(Status.UNKNOWN, found.stopped_by, reason=f"no patch was found: {found.stopped_by.value}")
+            return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
+        return replace(best, stopped_by=found.stopped_by, lower_bound=self._bound(found, prices, chooser))
 
-    def _patched(self, steps: tuple[Step, ...], new: int) -> Patch:
-        """Return the patch with these `steps`, checked; the first `new` of them are new."""
+    def _choice(self, simulation: Simulation) -> Choice:
+        """Return the choice of a re-entry, in which nothing irrelevant is left."""
+        relevant = relevant_part(self.problem, [step.action for step in self.old])
+        firsts: list[Step] = []
+        if self.not_first:
+            firsts = irrelevant_firsts(simulation, relevant, self.forbidden | self.not_first, self.budget.check)
+        domain = self.problem.domain
+        names = {*relevant.domain.actions, *(step.action for step in firsts)}
+        actions = {name: action for name, action in domain.actions.items() if name in names}
+        plain = to_adl(replace(self.problem, domain=replace(domain, actions=actions)))
+        return reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
+
+    def _charge(self, known: Patch) -> tuple[Number, int]:
+        """Return what `known` is charged, when the steps that cannot be kept anyway are not counted."""
+        penalty = known.dropped - self._lost
+        return exact_sum([known.cost or 0, self.weight * penalty]), penalty
+
+    def _bound(self, found: Found, prices: Prices, chooser: Chooser) -> Number:
+        resolution = 1 if chooser.task is None else chooser.task.resolution
+        return exact(Decimal(found.at_least // prices.cost) / resolution + self.weight * self._lost)
+
+    def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
+        """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""
         with Finishing():
             verdict = validate(self.problem, steps)
         if not verdict.valid:
             raise RuntimeError(f"internal error: a patch was found that does not work: {verdict.reason}")
-        kept = len(steps) - new
-        dropped = len(self.remaining) - kept
+        kept, dropped = len(self.old) - place, self._lost + place
         objective = exact_sum([verdict.cost, self.weight * dropped])
+        new = len(steps) - kept
         return Patch(Status.SOLVED, StoppedBy.INCOMPLETE, steps, new, kept, dropped, verdict.cost, objective)
+
+
+def _nothing(stopped_by: StoppedBy, *, proved: bool = False) -> Patch:
+    if proved:
+        return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason="no steps lead from this state to the goal")
+    return Patch(Status.UNKNOWN, stopped_by, reason=f"no patch was found: {stopped_by.value}")

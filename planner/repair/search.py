@@ -118,10 +118,6 @@ class Chooser:
             most = self.penalty(found.actions)
         return found
 
-    def is_special(self, action: GroundAction) -> bool:
-        """Return whether `action` stands for what it is said to in the choice."""
-        return action.step.action in self.choice.steps
-
     def steps(self, actions: Iterable[GroundAction]) -> tuple[Step, ...]:
         """Return the steps that `actions` put into the plan."""
         return tuple([step for each in actions for step in self.choice.steps.get(each.step.action, (each.step,))])

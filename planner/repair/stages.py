@@ -6,7 +6,7 @@ time, which grounding proves: the pointer is one variable of the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from planner.annotations import Final
 from planner.model import (
@@ -83,13 +83,22 @@ def moving(action: Action, name: str, origin: int, target: int, cost: Number) ->
     return replace(action, name=name, requires=requires, provides=(*action.provides, *move), cost=(cost,))
 
 
-def staged(plain: Problem, special: Iterable[Action], goal: Formula, last: int, *, first_only: bool) -> Problem:
+def staged(
+    plain: Problem,
+    special: Iterable[Action],
+    goal: Formula,
+    last: int,
+    *,
+    first_only: bool,
+    without: Collection[str] = (),
+) -> Problem:
     """Return the plain ADL problem with `special` actions, whose goal is `goal` with the pointer at stage `last`.
 
-    With `first_only`, its own actions can be taken as long as the pointer has not moved.
+    Its own actions stay, except `without` some; with `first_only`, only until the pointer moves.
     """
     domain = plain.domain
-    actions = {name: _own(action, plain, first_only=first_only) for name, action in domain.actions.items()}
+    own = [action for action in domain.actions.values() if action.name not in without]
+    actions = {action.name: _own(action, plain, first_only=first_only) for action in own}
     actions |= {action.name: action for action in special}
     predicates = {**domain.predicates, STAGE: Predicate(STAGE, (Variable("?number"),))}
     return replace(

@@ -9,11 +9,13 @@ from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.model import Atom, Formula, Goal, Number, Problem
-from planner.normalise import to_adl
+from planner.model.formulas import conjunction
+from planner.normalise import relevant_part, to_adl
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.collecting import collecting
+from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.search import Chooser
 from planner.repair.values import Values
 from planner.validate import Simulation, validate
@@ -100,11 +102,16 @@ def undo(
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
-    free = replace(problem, goal=Goal())
-    plain = barred(to_adl(free), actions_of(forbidden), frozenset())
+    whole = with_spare(replace(problem, goal=Goal()), ())
     values = Values(problem.domain, frozenset(before), tuple([each.item for each in exempt]))
-    undone = _Undoing(free, plain, values, tuple([each for each in written if not each.irreversible]), budget)
-    return replace(undone.result(), exempt=exempt)
+    reversible = tuple([each for each in written if not each.irreversible])
+    found = _Undoing(whole, actions_of(forbidden), values, reversible, budget).result()
+    found = replace(found, exempt=exempt)
+    status = claimed(problem, found.status)
+    if status is found.status:
+        return found
+    left = [replace(each, proved=each.reason == _IN_PLACE) for each in found.left]
+    return replace(found, status=status, left=tuple(left), reason=UNTRIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,7 @@ class _Undoing:
     """The search for one way of undoing."""
 
     problem: Problem
-    plain: Problem
+    forbidden: frozenset[Atom]
     values: Values
     written: tuple[Written, ...]
     budget: Budget
@@ -144,7 +151,9 @@ class _Undoing:
 
     def _search(self, wishes: Sequence[Formula], away: int) -> _Steps:
         """Return the steps after which fewer than `away` of `wishes` fail: as few as can be."""
-        chooser = Chooser(collecting(self.plain, wishes), self.budget)
+        wanted = relevant_part(replace(self.problem, goal=Goal(conjunction(wishes))))
+        plain = barred(to_adl(replace(wanted, goal=Goal())), self.forbidden, frozenset())
+        chooser = Chooser(collecting(plain, wishes), self.budget)
         found = chooser.fewest((0, away))
         return _Steps(chooser.steps(found.actions or ()), found.proved, found.stopped_by)
 
