@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from executor.plans import PlanStep
 from planner.creation import for_steps
@@ -17,6 +18,11 @@ from planner.model import Action, Atom, Formula, Literal, Not, Problem
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
 from planner.records import replace
+
+REQUIRES: Final = " requires"
+EXPECTS: Final = " expects"
+LEAVES: Final = " leaves"
+"""What the names of actions end in that are made of what steps state: no action of a domain has a space in its name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,15 +94,15 @@ def _parts(each: PlanStep, step: Step, reader: Reader) -> Iterator[tuple[Step, A
     """Yield the steps that `each` is spelled out to, with the actions that are made for them."""
     place = CodePlace(f"step {each.id!r}")
     if each.requires:
-        yield _made(f"{each.id} requires", reader.condition(each.requires, place), ())
+        yield _made(each.id + REQUIRES, reader.condition(each.requires, place), ())
     yield step, None
     if each.expects:
         effects, others = reader.expected(each.expects, place)
-        yield _made(f"{each.id} expects", conjunction(()), effects)
+        yield _made(each.id + EXPECTS, conjunction(()), effects)
         if others:
-            yield _made(f"{each.id} leaves", conjunction(others), ())
+            yield _made(each.id + LEAVES, conjunction(others), ())
 
 
 def _made(name: str, requires: Formula, provides: Sequence[Literal]) -> tuple[Step, Action]:
-    """Return a step that no action of a domain makes: its name has a space."""
+    """Return a step, and the action that it is an instance of."""
     return Step(name), Action(name, requires=requires, provides=tuple(provides), cost=())

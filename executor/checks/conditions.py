@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from executor.checks.findings import PLAN, PlanFinding, Where
 from executor.plans import ActionPlan, PlanStep
-from executor.stated import Reader, spelled_out
+from executor.stated import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
 from planner.declare.places import CodePlace
 from planner.errors import InputError
 from planner.model import Atom, Formula, Not, Problem
@@ -56,9 +56,8 @@ def check_conditions(
         where = Where.of(places[each.id], each)
         own = part in main
         for message in run.complaints(step, left_out[owner]):
-            yield where.error(
-                "condition", message if own else message.replace("it ", "the plan ", 1), *_path(step, own=own)
-            )
+            said = message.replace("it requires", "it is to leave", 1) if step.action.endswith(LEAVES) else message
+            yield where.error("condition", said, *() if own else _path(step))
         yield from _contradictions(run, step, where, own=own)
         run.apply(each.id, step, spelled.steps[spelled.main[owner]])
     goals = list(conjuncts(spelled.problem.goal.hard))
@@ -66,15 +65,13 @@ def check_conditions(
         yield PLAN.error("goal", f"at the end, the goal requires {message}", "goal", "hard")
 
 
-def _path(step: Step, *, own: bool) -> tuple[str, ...]:
-    if own:
-        return ()
-    return ("requires",) if step.action.endswith("requires") else ("expects",)
+def _path(step: Step) -> tuple[str, ...]:
+    return ("requires",) if step.action.endswith(REQUIRES) else ("expects",)
 
 
 def _contradictions(run: _Run, step: Step, where: Where, *, own: bool) -> Iterator[PlanFinding]:
     """Yield what a step expects although its action says otherwise."""
-    if own or not step.action.endswith("expects"):
+    if own or not step.action.endswith(EXPECTS):
         return
     for literal in run.simulation.problem.domain.actions[step.action].provides:
         fact = literal.part if isinstance(literal, Not) else literal

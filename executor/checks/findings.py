@@ -34,7 +34,7 @@ class PlanFinding:
         return self.level is Level.ERROR
 
     def __str__(self) -> str:
-        where = str(self.location) if self.location else shown(self.path)
+        where = str(self.location) if self.location and (self.location.line or not self.path) else shown(self.path)
         parts = [where, self.level.name.lower(), f"step {self.step!r}" if self.step else "", self.message]
         hint = f"; {self.hint}" if self.hint else ""
         return f"{': '.join(part for part in parts if part)}{hint} [{self.rule}]"

@@ -79,13 +79,13 @@ def check_limits(problem: Problem, plan: ActionPlan, steps: Sequence[PlanStep]) 
         return
     allowed, meta = plan.metadata.constraints, ("metadata", "constraints")
     duration = max(found.duration, plan.metadata.estimated_duration or 0.0)
-    for name, value, most, unit in (
-        ("cost", found.cost, allowed.cost, ""),
-        ("duration", duration, allowed.duration, " s"),
-        ("tokens", found.tokens, allowed.tokens, ""),
+    for name, value, most, does, unit in (
+        ("cost", found.cost, allowed.cost, "cost", ""),
+        ("duration", duration, allowed.duration, "take", " s"),
+        ("tokens", found.tokens, allowed.tokens, "take", " tokens"),
     ):
         if most is not None and value > most:
-            message = f"the estimated {name} is {value:g}{unit}, and {most:g}{unit} is allowed"
+            message = f"the plan is thought to {does} {value:g}{unit}, and no more than {most:g}{unit} is allowed"
             yield PLAN.error("limit", message, *meta, name)
     if allowed.duration is not None and found.untimed:
         names = ", ".join(found.untimed[:8]) + (", …" if len(found.untimed) > 8 else "")

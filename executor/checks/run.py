@@ -82,9 +82,8 @@ def _left_out(plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: 
     for each in plan.steps:
         if each.id in bad:
             action = vocabulary.action(each)
-            changed = changed | (
-                _changes(action, problem) if isinstance(action, Action) else {*problem.domain.predicates}
-            )
+            changes = _changes(action, problem) if isinstance(action, Action) else set(problem.domain.predicates)
+            changed = {*changed, *changes, f"ran {each.action}"}
         else:
             yield changed
     yield changed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -20,6 +20,12 @@ from planner.documents.places import Document
 from planner.documents.yaml_text import parse_yaml, yaml_positions
 from planner.errors import DocumentError, Location
 from planner.model import DomainModel
+
+_EXPECTED: Final = {
+    "tuple_type": "expected a list",
+    "string_type": "expected a text",
+    "string_pattern_mismatch": "expected a name without spaces, dots and braces",
+}
 
 
 def read_plan(
@@ -38,7 +44,7 @@ def read_plan(
         plan = ActionPlan.model_validate(_as_read(document.data))
     except ValidationError as error:
         return None, [_finding(each, document) for each in error.errors(include_url=False)]
-    return plan, check_plan(plan, world, document=document, **options)
+    return plan, check_plan(plan, world, document=None if isinstance(source, Mapping) else document, **options)
 
 
 def _document(source: str | Path | Mapping[str, Any]) -> Document:
@@ -86,6 +92,8 @@ def _floats(value: Any) -> Any:
 
 def _finding(mistake: Any, document: Document) -> PlanFinding:
     """Return what pydantic found wrong as a finding about the step that it is in."""
+    reason = _EXPECTED.get(mistake["type"], f"{mistake['msg'][:1].lower()}{mistake['msg'][1:]}")
+    mistake["msg"] = reason
     path, error = told(mistake, document, ActionPlan)
     id_ = ""
     if path[:1] == ("steps",) and len(path) > 1:

@@ -65,7 +65,7 @@ class Vocabulary:
         wanted = {each.name.removeprefix("?"): each.types for each in action.parameters}
         for name in [each for each in wanted if each not in step.arguments]:
             message = f"{action.signature} lacks the argument {name!r}"
-            hint = f"it is {either(wanted[name])}"
+            hint = f"name an object of type {either(wanted[name])}"
             yield where.error("missing-argument", message, "arguments", hint=hint)
         for name, value in step.arguments.items():
             here = "arguments", name
