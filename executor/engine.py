@@ -36,6 +36,7 @@ from executor.run import Loop
 from executor.state import RunState, StepRecord
 from executor.status import RunStatus, StepStatus
 from executor.stepping import Stepper
+from executor.survey import Survey
 from executor.world import World
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Goal, Problem, SoftGoal
@@ -88,7 +89,8 @@ class Run:
             executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
         )
         state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
-        ladder = Ladder(state, self.emit, asking, executor.recovery, frozenset(executor.world.without_handler()))
+        lacking = frozenset(executor.world.without_handler())
+        ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit))
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
 
     def emit(self, event: Event) -> None:

@@ -49,12 +49,16 @@ def expected(beliefs: Beliefs, step: Step) -> Expected:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is to be said about an attempt: `absent` where all of its effects were conclusively seen to be missing."""
+    """What is to be said about an attempt.
+
+    It is `known` where all of its effects were conclusively looked at, and `absent` where all of them are missing.
+    """
 
     status: StepStatus
     reason: str
     notes: tuple[Note, ...]
     absent: bool = False
+    known: bool = False
 
 
 def judged(
@@ -74,14 +78,15 @@ def judged(
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
     status, reason = _status(result, wanted, (seen, missing, unseen), doubt)
     effects = [*wanted.changed, *wanted.items]
-    absent = bool(effects) and all(fact in missing and fact in looked.conclusive for fact in effects)
+    known = bool(effects) and all(fact in looked.conclusive and fact not in unseen for fact in effects)
+    absent = known and all(fact in missing for fact in effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     notes = (
         *_notes(action, result, wanted, looked, beliefs=beliefs, status=status, doubt=doubt),
         *_reported(result, looked),
     )
-    return Judgement(status, reason, notes, absent)
+    return Judgement(status, reason, notes, absent, known)
 
 
 def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Atom], ...], *, trusts: bool) -> None:

@@ -16,6 +16,7 @@ from executor.events import Asked, Event, GoalDropped, Note, PlanChanged, Proven
 from executor.plans import PlanStep, steps_of
 from executor.state import RunState, StepRecord
 from executor.status import StepStatus
+from executor.survey import Survey
 from planner.model import Goal, Or, Problem
 from planner.plan import Step, exact_sum
 from planner.records import replace
@@ -50,6 +51,7 @@ class Ladder:
     asking: Asking
     recovery: Recovery
     without_handler: frozenset[str]
+    survey: Survey
     compensation: Compensation = field(init=False)
     reasons: list[str] = field(default_factory=list)
     """Why the rungs taken last did not help."""
@@ -63,6 +65,7 @@ class Ladder:
         about = failed[-1].id if failed else ""
         if self.state.is_undoing:
             return await self._compensate(about)
+        await self.survey.near(failed)
         if self.still_works(self.left()):
             self._change(self.left(), 0, 0, "the rest of the plan still works")
             return True
@@ -74,7 +77,11 @@ class Ladder:
         }
         rungs = [rung for rung in self.recovery.rungs if rung is not Rung.ASK or self.asking.ask is not None]
         for rung in rungs:
-            if rung in steps and len(self.state.rungs) < self.recovery.most_patches and await steps[rung](about):
+            if len(self.state.rungs) >= self.recovery.most_patches:
+                break
+            if rung in steps and await steps[rung](about):
+                return True
+            if rung is Rung.PATCH and await self.survey.everywhere() and await self._patch(about):
                 return True
         return False
 

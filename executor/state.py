@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from executor.beliefs import Beliefs
@@ -132,6 +132,8 @@ class RunState:
         """The step that provided each fact last."""
         self.tried: dict[tuple[str, tuple[str, ...]], Tried] = {}
         """What failed, by action and arguments."""
+        self._just_failed: set[tuple[str, tuple[str, ...]]] = set()
+        """What has failed since a step was begun last: what is seen now was so when it failed."""
         self.questions: dict[str, Asked] = {}
         """Questions without an answer."""
         self.answers: dict[str, Any] = {}
@@ -149,6 +151,7 @@ class RunState:
                 self.status, self.reason = RunStatus.ACTIVE, ""
             case StepStarted(id_, attempt, skill, _, parameters):
                 record = self.steps[id_]
+                self._just_failed.clear()
                 self._move(record, StepStatus.RUNNING)
                 record.attempts, record.skill, record.parameters, record.wait = attempt, skill, parameters, None
             case StepReturned(id_, result):
@@ -163,6 +166,8 @@ class RunState:
             case FactsSeen(facts):
                 self.surprises += 1
                 self.beliefs.take(facts)
+                for key in self._just_failed:
+                    self.tried[key] = replace(self.tried[key], facts=self.beliefs.simulation.facts)
             case Disagreement():
                 self.disagreements.append(event)
             case PlanChanged(steps):
@@ -247,6 +252,7 @@ class RunState:
             facts = self.beliefs.simulation.facts
             spent = not event.repeatable or (before is not None and before.spent)
             self.tried[key] = Tried(before.times + 1 if before else 1, facts, spent)
+            self._just_failed.add(key)
 
     def _bind(self, record: StepRecord) -> None:
         """Take in the objects that a step has created."""

@@ -82,6 +82,11 @@ class Stepper:
             if not await self._attempt(record, action, skill, policy, wanted):
                 return
             await self._again(record, skill, policy, tried)
+            reason = await self._unmet(record, action)
+            if reason:
+                self.emit(StepEnded(record.id, StepStatus.FAILED, reason))
+                return
+            wanted = await self._expected(record)
 
     def policy_of(self, record: StepRecord) -> Policy:
         """Return how the step is tried."""
@@ -194,14 +199,17 @@ class Stepper:
             looked = await self._confirmed(visible, wanted)
             self._believe(looked, leaving=wanted.facts.keys() | wanted.items.keys())
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
-        found, repeatable = await self._settled(record, action, found)
+        found = self._settled(record, action, found)
+        harmless = not action.tags.isdisjoint({"idempotent", "read_only"})
         retries = max(self._retries(action, policy), int(bool(got.in_doubt)))
-        if attempt is not None and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
-            if got.crashed and repeatable:
+        busy = self.performer.still_working(record.step) is not None
+        if attempt is not None and not busy and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
+            if got.crashed and (harmless or found.absent):
                 return True
             vouched = policy.retries is not None and got.raised is None and not got.in_doubt
-            if attempt <= retries and (repeatable or vouched) and _matches(policy, got):
+            if attempt <= retries and (harmless or found.absent or vouched) and _matches(policy, got):
                 return True
+        repeatable = found.status is not StepStatus.IN_DOUBT and (harmless or found.known)
         awaited = _awaited(wanted) if found.status is StepStatus.IN_DOUBT else ()
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
         if got.result.values and found.status.is_done:
@@ -213,18 +221,16 @@ class Stepper:
         items = {fact: wanted.items[fact] for fact in visible if fact in wanted.items}
         return await self.lookout.confirm(facts, items, self.state.beliefs, asyncio.get_running_loop().time())
 
-    async def _settled(self, record: StepRecord, action: Action, found: Judgement) -> tuple[Judgement, bool]:
-        """Return what is to be said in the end, and whether doing it again cannot do it twice."""
-        harmless = not action.tags.isdisjoint({"idempotent", "read_only"})
+    def _settled(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
+        """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
         if found.status.is_done:
-            return found, harmless
-        working = self.performer.still_working(record.step)
-        if working is not None:
+            return found
+        if self.performer.still_working(record.step) is not None:
             reason = f"{found.reason}, and its handler is still at work"
-            return Judgement(StepStatus.IN_DOUBT, reason, found.notes), False
-        if found.status is StepStatus.IN_DOUBT and harmless:
-            return Judgement(StepStatus.FAILED, found.reason, found.notes), True
-        return found, harmless or found.absent
+            return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
+        if found.status is StepStatus.IN_DOUBT and not action.tags.isdisjoint({"idempotent", "read_only"}):
+            return replace(found, status=StepStatus.FAILED)
+        return found
 
     def _retries(self, action: Action, policy: Policy) -> int:
         if policy.retries is not None:
