@@ -23,7 +23,7 @@ from planner.loading.files import (
 from planner.loading.others import OtherSource, languages
 from planner.loading.source import LazyProblems, Source
 
-__all__ = ["LazyProblems", "load", "load_domain", "open_source"]
+__all__ = ["LazyProblems", "load", "load_domain", "load_from", "open_source"]
 
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
@@ -37,7 +37,11 @@ def load(domain: str | os.PathLike[str], problem: str | os.PathLike[str] | None 
     has tasks, in HDDL, documents or Python, is a hierarchical problem, an `HtnProblem`.
     Raises `InputError` for mistakes in what was given.
     """
-    source = open_source(_path(domain))
+    return load_from(open_source(_path(domain)), problem)
+
+
+def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> AnyProblem:
+    """Return a problem of what `source` gives; see `load`."""
     if problem is None:
         return _first(source)
     wanted = _path(problem)

@@ -17,7 +17,7 @@ from planner.model import DomainModel, Problem
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Return what can be said about `domain` without objects, the worst first."""
-    return _sorted([*_single_actions(domain), *check_predicates(domain, usage(domain), None), *check_types(domain)])
+    return worst_first([*_single_actions(domain), *check_predicates(domain, usage(domain), None), *check_types(domain)])
 
 
 def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
@@ -27,13 +27,14 @@ def check_problem(problem: Problem, budget: Budget | None = None) -> list[Findin
     enough = with_enough(problem)
     if enough is not None:
         found += [*check_reach(enough, budget), *check_single_values(enough, budget)]
-    return _sorted(found)
+    return worst_first(found)
 
 
 def _single_actions(domain: DomainModel) -> Iterable[Finding]:
     return (finding for action in domain.actions.values() for finding in check_action(action, domain))
 
 
-def _sorted(findings: list[Finding]) -> list[Finding]:
+def worst_first(findings: list[Finding]) -> list[Finding]:
+    """Return `findings` by their levels, otherwise in the order in which they are."""
     order = list(Level)
     return sorted(findings, key=lambda finding: order.index(finding.level))

@@ -30,14 +30,17 @@ def run(
     started: float, *, domain: str, problem: str | None, time_limit: float, memory_limit: float | None, quiet: bool
 ) -> Exit:
     """Print findings."""
-    from planner.check import Level, check_domain, check_problem  # noqa: PLC0415 - each command loads what it runs
-    from planner.cli.input import domain_or_problem, named  # noqa: PLC0415 - as above
+    from planner.check import Level, check_domain, check_problem, worst_first  # noqa: PLC0415 - each command loads what it runs
+    from planner.cli.checks import findings_of_others  # noqa: PLC0415 - as above
+    from planner.cli.input import given_by, named  # noqa: PLC0415 - as above
     from planner.kinds import is_other_domain, is_other_problem, not_classical  # noqa: PLC0415 - as above
+    from planner.load import open_source  # noqa: PLC0415 - as above
     from planner.model import DomainModel, Problem  # noqa: PLC0415 - as above
 
     memory = limit_memory(memory_limit)
     with interruptible(left(time_limit, started)):
-        loaded = domain_or_problem(domain, problem)
+        source = open_source(domain)
+        loaded = given_by(source, problem)
         budget = Budget(left(time_limit, started), memory)
         with named(domain, problem):
             if isinstance(loaded, Problem):
@@ -50,6 +53,7 @@ def run(
                 findings = loaded.check()
             else:
                 raise not_classical(loaded, "checking")
+            findings = worst_first([*findings, *findings_of_others(source, loaded)])
     if findings:
         give("\n".join(map(str, findings)))
     if not quiet:

@@ -8,14 +8,19 @@ from pathlib import Path
 
 from planner.errors import InputError, Location
 from planner.kinds import AnyDomain, AnyProblem
-from planner.load import load, open_source
+from planner.load import load_from, open_source
+from planner.loading.source import Source
 
 
 def domain_or_problem(domain: str, problem: str | None) -> AnyProblem | AnyDomain:
     """Return the problem that the arguments name, the first of the domain's own, or else the domain alone."""
+    return given_by(open_source(domain), problem)
+
+
+def given_by(source: Source, problem: str | None) -> AnyProblem | AnyDomain:
+    """Return the problem that `source` gives under the name `problem`, or what `domain_or_problem` does without."""
     if problem is not None:
-        return load(domain, problem)
-    source = open_source(domain)
+        return load_from(source, problem)
     return next(iter(source.problems().values()), None) or source.domain()
 
 

@@ -11,13 +11,15 @@ from contextlib import contextmanager, redirect_stdout
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from planner.declare import Domain
 from planner.errors import DeclarationError, ForethoughtError, InputError, Location, did_you_mean
 from planner.kinds import AnyDomain, AnyProblem, Declarer, is_other_domain, is_other_problem
 from planner.model import DomainModel, Problem
 from planner.pddl.text import read_text
+
+Value = TypeVar("Value")
 
 
 class PythonSource:
@@ -29,8 +31,17 @@ class PythonSource:
         self.name = f"{path}:{attribute}" if attribute else str(path)
 
     @cached_property
+    def _left(self) -> dict[str, Any]:
+        """What the file leaves behind, by name."""
+        return vars(execute(self._path))
+
+    def values(self, kind: type[Value]) -> list[Value]:
+        """Return the values of a type that the file leaves behind, each once."""
+        return list({id(value): value for value in self._left.values() if isinstance(value, kind)}.values())
+
+    @cached_property
     def _names(self) -> dict[str, Any]:
-        names = vars(execute(self._path))
+        names = self._left
         if self._attribute is None:
             return names
         if self._attribute not in names:

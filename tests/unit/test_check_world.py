@@ -1,0 +1,273 @@
+"""Lint of worlds: each rule has worlds that break it and worlds that do not, and runs show what it says."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from executor import ActionPlan, ActionResult, Executor, Facts, Policy, Seen, StepStatus, World
+from executor.check import check_world
+from executor.testing import run_virtual
+from planner import Domain
+from planner.check import Level
+from planner.cli import main
+from planner.errors import DeclarationError
+
+OBSERVERS = {
+    "at(robot, _)": lambda robot: "lab" if robot else None,
+    "at(_, room)": lambda room: ["r2"] if room == "lab" else [],
+    "at(robot, room)": lambda robot, room: (robot, room) == ("r2", "lab"),
+    "at(_, _)": lambda: [("r2", "lab")],
+    "at(robot, lab)": lambda robot: robot == "r2",
+    "at(r2, _)": lambda: "lab",
+    "at(r9, _)": lambda: "lab",
+}
+WHOLE = list(OBSERVERS)[:4]
+
+
+def office(*observed, tags="idempotent", trusted=False, conclusive=False, handler=lambda **_: None):
+    """Return a world in which a robot moves to the lab, and who looks."""
+    domain = Domain("office", types=["robot", "room"])
+    for name in ("lab", "hall"):
+        domain.constant(name, "room")
+    for name in ("r2", "r9"):
+        domain.constant(name, "robot")
+    domain.predicate("at", "robot", "room", tags="trusted" if trusted else ())
+    domain.action(
+        "move",
+        {"robot": "robot", "origin": "room", "target": "room"},
+        requires=["at(robot, origin)", "origin != target"],
+        provides=["at(robot, target)"],
+        modifies=["at(robot, _)"],
+        tags=tags,
+    )
+    world = World(domain)
+    if handler is not None:
+        world.handler("move")(handler)
+    for pattern in observed:
+        world.observer(pattern, conclusive=conclusive)(OBSERVERS[pattern])
+    return world
+
+
+def rules(world, problem=None):
+    return [each.rule for each in check_world(world, problem)]
+
+
+def only(world, rule, problem=None):
+    (found,) = [each for each in check_world(world, problem) if each.rule == rule]
+    return found
+
+
+def moved(world):
+    step = {"id": "s", "action": "move", "arguments": {"robot": "r2", "origin": "hall", "target": "lab"}}
+    plan = ActionPlan.model_validate({"steps": [step], "initial": ["at(r2, hall)"]})
+    return run_virtual(Executor(world).run(plan)).steps[0].status
+
+
+@pytest.mark.parametrize("pattern", WHOLE)
+def test_a_world_in_which_all_is_seen_is_clean(pattern):
+    assert rules(office(pattern)) == []
+
+
+@pytest.mark.parametrize("size", range(3))
+def test_steps_are_verified_just_where_nothing_is_found(size):
+    """What lint says of patterns, against what comes of a run; constants that are those of the run are seen there."""
+    for observed in itertools.combinations(OBSERVERS, size):
+        found = rules(office(*observed))
+        if any(pattern in WHOLE for pattern in observed):
+            assert found == []
+        elif {"at(r2, _)"} & {*observed}:
+            assert found == ["partly-observed"]
+        elif observed:
+            assert set(found) <= {"partly-observed"}
+        verified = moved(office(*observed)) is StepStatus.SUCCEEDED
+        seen = {"at(r2, _)", *WHOLE} & {*observed}
+        assert verified is bool(seen)
+        assert verified or found != []
+
+
+def test_effects_that_nobody_sees_are_told_with_an_observer_that_would():
+    assert str(only(office(), "unobserved-effect")) == (
+        "warning: action move: nobody can see whether these effects came about: at(robot, target), not at(robot, _); "
+        'its steps end UNVERIFIED; declare an observer, as @world.observer("at(robot, _)"), or trust the predicate '
+        "[unobserved-effect]"
+    )
+
+
+@pytest.mark.parametrize("world", [office(trusted=True), office(tags=("idempotent", "trusted"))])
+def test_what_is_trusted_needs_no_observer(world):
+    assert rules(world) == []
+    assert moved(world) is StepStatus.SUCCEEDED
+
+
+def test_actions_that_nobody_carries_out_are_told():
+    found = only(office(*WHOLE, handler=None), "no-handler")
+    assert (found.level, found.place) == (Level.WARNING, "action move")
+
+
+@pytest.mark.parametrize("conclusive", [True, False])
+def test_doubts_are_settled_by_conclusive_observers_or_else_asked_about(conclusive):
+    world = office("at(robot, _)", tags=(), conclusive=conclusive)
+    assert rules(world) == ([] if conclusive else ["asks-in-doubt"])
+
+
+def test_an_action_without_effects_is_asked_about():
+    domain = Domain("post")
+    domain.action("send", {})
+    world = World(domain)
+    world.handler("send")(lambda: None)
+    found = only(world, "asks-in-doubt")
+    assert found.level is Level.NOTE
+    assert "it declares no effect" in found.message
+
+
+def plain(p):
+    return Seen(bool(p), next(COUNT))
+
+
+def says_bool(p) -> bool:
+    return bool(p)
+
+
+def says_facts(p) -> Facts:
+    return Facts({f"hangs({p})": True})
+
+
+def says_seen(p) -> Seen:
+    return plain(p)
+
+
+def says_either(p) -> Seen | bool:
+    return plain(p)
+
+
+COUNT = itertools.count()
+
+
+@pytest.mark.parametrize(
+    ("look", "told"),
+    [(None, True), (says_bool, True), (says_facts, True), (plain, False), (says_seen, False), (says_either, False)],
+)
+def test_items_changed_in_place_need_an_observer_that_tells_versions(look, told):
+    domain = Domain("gallery", types=["picture"])
+    domain.action("restore", {"p": "picture"}, requires="hangs(p)", modifies="hangs(p)", tags="idempotent")
+    world = World(domain)
+    world.handler("restore")(lambda **_: None)
+    if look is not None:
+        world.observer("hangs(p)")(look)
+    assert rules(world) == (["unversioned-item"] if told else [])
+    step = {"id": "s", "action": "restore", "arguments": {"p": "a"}}
+    plan = {"steps": [step], "objects": {"a": "picture"}, "initial": ["hangs(a)"]}
+    (done,) = run_virtual(Executor(world).run(ActionPlan.model_validate(plan))).steps
+    assert done.status is (StepStatus.UNVERIFIED if told else StepStatus.SUCCEEDED)
+
+
+def gives_nothing() -> None: ...
+
+
+def gives_result() -> ActionResult: ...
+
+
+@pytest.mark.parametrize(("handler", "told"), [(gives_nothing, True), (gives_result, False), (lambda: None, False)])
+def test_handlers_that_cannot_bring_what_they_create_are_told(handler, told):
+    domain = Domain("desk", types=["ticket"])
+    domain.action("open_ticket", {}, provides=["is_open(t)"], creates={"t": "ticket"}, tags="idempotent")
+    world = World(domain)
+    world.handler("open_ticket")(handler)
+    world.observer("is_open(_)")(list)
+    assert rules(world) == (["creates-nothing"] if told else [])
+
+
+def test_policies_that_cannot_be_meant_are_told():
+    world = office(*WHOLE)
+    world.policy("move", Policy(cache_for=5, lock=("robto",)))
+    assert rules(world) == ["unknown-lock", "unused-cache"]
+    world.policy("move", Policy(lock=("robot",)))
+    assert rules(world) == []
+
+
+def test_observers_that_nobody_asks_are_told():
+    domain = Domain("house")
+    domain.predicate("sunny")
+    domain.action("open_door", {}, requires=["key"], provides=["door_open"], tags="idempotent")
+    domain.derive("welcome", {}, "door_open")
+    world = World(domain)
+    world.handler("open_door")(lambda: None)
+    for fact in ("sunny", "key", "door_open", "welcome"):
+        world.observer(fact)(lambda: True)
+    assert [(each.rule, each.place) for each in check_world(world)] == [
+        ("observer-of-derived", "observer <lambda> of welcome"),
+        ("unused-observer", "observer <lambda> of sunny"),
+    ]
+    assert rules(world, domain.problem(goal="sunny")) == ["observer-of-derived"]
+
+
+@pytest.mark.parametrize(
+    ("goal", "observed", "told"),
+    [
+        ("at(r2, lab)", (), ["unobserved-effect", "unobserved-goal"]),
+        ("at(r2, lab)", ("at(r2, _)",), ["partly-observed"]),
+        ("at(r9, lab)", ("at(r2, _)",), ["unobserved-goal", "partly-observed"]),
+        ("(exists (?r - robot) (at ?r lab))", ("at(robot, _)",), []),
+    ],
+)
+def test_goals_that_nobody_sees_are_told(goal, observed, told):
+    world = office(*observed)
+    assert rules(world, world.domain.problem(goal=goal, initial=["at(r2, hall)"])) == told
+
+
+FILE = """\
+from planner import Domain
+from executor import World
+
+door = Domain("door")
+door.action("open", {}, provides="is_open", tags="idempotent")
+world = World(door)
+again = world
+
+
+@world.handler("open")
+def open_it(): ...
+
+"""
+
+
+def checked(path):
+    with pytest.raises(SystemExit) as end:
+        main(["check", str(path)])
+    return end.value.code
+
+
+OBSERVER = '@world.observer("is_open")\ndef look(): ...\n'
+
+
+@pytest.mark.parametrize("problem", ["", 'one = door.problem("one", goal="is_open")\n'])
+def test_the_command_says_what_is_odd_about_the_world_of_a_file(tmp_path, capsys, problem):
+    path = tmp_path / "door.py"
+    path.write_text(FILE + problem)
+    assert checked(path) == 10
+    out = capsys.readouterr().out
+    assert out.count("[unobserved-effect]") == 1
+    assert out.count("[unobserved-goal]") == bool(problem)
+    path.write_text(FILE + OBSERVER + problem)
+    assert checked(path) == 0
+    assert "[un" not in capsys.readouterr().out
+
+
+def test_the_command_looks_into_the_domain_file_of_a_folder(tmp_path, capsys):
+    (tmp_path / "domain.py").write_text(FILE)
+    assert checked(tmp_path) == 10
+    assert "[unobserved-effect]" in capsys.readouterr().out
+
+
+def test_a_file_without_a_world_is_checked_as_ever(tmp_path, capsys):
+    path = tmp_path / "door.py"
+    path.write_text('from planner import Domain\ndoor = Domain("door")\ndoor.action("open", {}, provides="is_open")\n')
+    assert checked(path) == 0
+    assert "handler" not in capsys.readouterr().out
+
+
+def test_an_observer_that_does_not_fit_is_a_mistake_at_its_line():
+    with pytest.raises(DeclarationError, match="no predicate 'att'"):
+        office().observer("att(_, _)")(list)
