@@ -26,6 +26,7 @@ def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
     domain = problem.domain
     below = _base_patterns(domain)
     stale = staleness_of(domain)
+    remembered = {pattern.predicate for action in domain.actions.values() for pattern in action.after}
     schemas = {name: _Schema(domain.actions[name], below) for name in {step.action for step in steps}}
     found = []
     for step in steps:
@@ -35,7 +36,8 @@ def possible_accesses(problem: Problem, steps: Sequence[Step]) -> list[Access]:
             tuple([pattern.substitute(binding) for pattern in patterns])
             for patterns in (schema.reads, schema.writes, schema.provides)
         ]
-        changed = dict.fromkeys([*writes, *stale.of(writes), _ran(Atom(step.action, step.arguments))])
+        history = [_ran(Atom(step.action, step.arguments))] if step.action in remembered else []
+        changed = dict.fromkeys([*writes, *stale.of(writes), *history])
         changes = Changes(provides, (), tuple(changed), (), ())
         found.append(Access(step, {(pattern, True): None for pattern in reads}, changes, ()))
     return [*found, Access(Step("goal"), {}, Changes((), (), (), (), ()), ())]
