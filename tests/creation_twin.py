@@ -18,6 +18,7 @@ from planner.testing import Features, TooManyStates, random_problem
 from planner.testing.random_formulas import TYPES, FormulaDrawer, Readable
 
 SMALL = Features(actions=3, objects=3)
+COSTS = (0, 1, 1, 2, 3)
 
 
 def optimum(problem, most, states=3000):
@@ -69,11 +70,11 @@ def successors(problem, world, born, facts, ran):
                 yield price, (*born, *fresh), after, past
 
 
-def random_creation(seed, costs=(0, 1, 1, 2, 3)):
+def random_creation(seed, features=SMALL):
     """Return a small random problem, some of whose actions create objects."""
     rng = random.Random(seed)
-    problem = random_problem(rng, SMALL)
-    actions = {name: replace(action, cost=(rng.choice(costs),)) for name, action in problem.domain.actions.items()}
+    problem = random_problem(rng, features)
+    actions = {name: replace(action, cost=(rng.choice(COSTS),)) for name, action in problem.domain.actions.items()}
     for name in rng.sample(sorted(actions), rng.choice([1, 1, 2, len(actions)])):
         actions[name] = creating(actions[name], problem, rng)
     problem = replace(problem, domain=replace(problem.domain, actions=actions, functions={}), values={})

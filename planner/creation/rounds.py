@@ -90,7 +90,7 @@ class _Rounds:
         wanted = [self._enough(each) for each in self._creations]
         if self._plan is None or None in wanted:
             return 2 * steps if steps < MOST_STEPS else None
-        most = max(number // each.each for number, each in zip(wanted, self._creations, strict=True) if number)
+        most = max(number // each.each for number, each in zip(wanted, self._creations, strict=True) if number is not None)
         return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
 
     def _enough(self, creation: Creation) -> int | None:
@@ -104,11 +104,11 @@ class _Rounds:
             number = most if enough is None else min(most, enough)
             self._counts[each.kind] = max(self._counts.get(each.kind, 0), number)
         self._beyond = beyond(self._creations, self._counts)
-        turn = _Turn(self._budget.cancel, self._share(steps))
+        turn = _Turn(self._budget.cancel, self._share(steps), goes_on=self._suffices)
 
         def report(progress: Progress) -> None:
             self._note(progress.plan, progress.lower_bound)
-            turn.goes_on = self._plan is not None and (self._beyond is None or self._beyond >= self._plan.cost)
+            turn.goes_on = self._suffices
             if self._on_progress is not None:
                 self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
@@ -140,6 +140,11 @@ class _Rounds:
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
+
+    @property
+    def _suffices(self) -> bool:
+        """Whether no plan that creates more than the present round allows is better than the one that is known."""
+        return self._plan is not None and (self._beyond is None or self._beyond >= self._plan.cost)
 
     @property
     def _is_optimal(self) -> bool:
@@ -175,11 +180,11 @@ class _Rounds:
 class _Turn(threading.Event):
     """Ends a round after its `seconds`, unless it `goes_on`, or when `outer` says so."""
 
-    def __init__(self, outer: threading.Event | None, seconds: float | None) -> None:
+    def __init__(self, outer: threading.Event | None, seconds: float | None, *, goes_on: bool = False) -> None:
         super().__init__()
         self._outer = outer
         self._end = None if seconds is None else time.monotonic() + seconds
-        self.goes_on = False
+        self.goes_on = goes_on
 
     @property
     def is_over(self) -> bool:
