@@ -85,8 +85,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return asyncio.wrap_future(future, loop=self)
 
     def is_waiting_for_threads(self) -> bool:
-        """Return whether a thread is at work that was started since the loop was made."""
-        return any(each not in self._others and each not in self._asleep for each in threading.enumerate())
+        """Return whether a thread is at work that was started since the loop was made.
+
+        Subclasses of `Thread` are those of libraries, which work for themselves: they draw, or wait for their time.
+        """
+        ours = [each for each in threading.enumerate() if type(each) is threading.Thread]
+        return any(each not in self._others and each not in self._asleep for each in ours)
 
     def die(self, reason: str) -> None:
         """Stop at once, as a process that is killed: `run_virtual` raises `Crash`.
