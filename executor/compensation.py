@@ -88,6 +88,8 @@ class Compensation:
             if record.status not in _WROTE or record.plan.undoes:
                 continue
             action = self.state.problem.domain.actions[record.step.action]
+            if "read_only" in action.tags:
+                continue
             final = "irreversible" in action.tags
             for note in record.facts:
                 if not self.state.beliefs.is_internal(note.fact):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executor.beliefs import Beliefs
 from executor.context import Memory
@@ -29,11 +29,17 @@ from executor.events import (
     StepStarted,
     StepWaiting,
 )
+from executor.hierarchy import TASKS, Hierarchy
 from executor.plans import ActionPlan, PlanStep
 from executor.status import RunStatus, StepStatus
 from planner.model import Atom, DomainModel, Formula, Problem, SoftGoal
+from planner.model.actions import added
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
+from planner.validate.simulation import bound
+
+if TYPE_CHECKING:
+    from htn.model import HtnDomain
 
 
 @dataclass(slots=True)
@@ -96,13 +102,17 @@ class Results(Mapping[str, Any]):
 class RunState:
     """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
 
-    def __init__(self, domain: DomainModel, plan: ActionPlan, problem: Problem) -> None:
+    def __init__(
+        self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
+    ) -> None:
         self.domain = domain
         self.plan = plan
         self.source = problem
         """The problem as it was stated."""
         self.problem = expanded(problem, [each.step(domain) for each in plan.steps])
         """The same with placeholders for what steps create."""
+        self.hierarchy = Hierarchy.of(plan, problem, methods)
+        """The tasks that the plan came of, if it did and is to do them."""
         self.objects = Bindings(problem, self.problem)
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.memory = Memory()
@@ -173,11 +183,14 @@ class RunState:
             case PlanChanged(steps):
                 self.changes += 1
                 self.is_undoing, self.left = event.undoes, event.left
+                if event.decomposition is not None and self.hierarchy is not None:
+                    self.hierarchy = self.hierarchy.changed(event.decomposition)
                 self._set_steps([PlanStep.model_validate(each) for each in steps])
             case RungTaken():
                 self.rungs.append(event)
             case GoalDropped(condition):
                 self.dropped.append(condition)
+                self.hierarchy = None if condition == TASKS else self.hierarchy
             case Asked(question):
                 self.questions[question] = event
             case Answered(question, answer):
@@ -194,6 +207,11 @@ class RunState:
     def has_goal(self) -> bool:
         """Whether there is anything that must hold at the end."""
         return any(True for _ in conjuncts(self.goal))
+
+    @property
+    def has_aim(self) -> bool:
+        """Whether the run is for more than its steps: there is a goal, or tasks."""
+        return self.hierarchy is not None or self.has_goal
 
     @property
     def soft(self) -> list[SoftGoal]:
@@ -244,7 +262,8 @@ class RunState:
             self.beliefs.did(record.step)
         self._bind(record)
         self.surprises += event.status is not StepStatus.SUCCEEDED
-        self.providers.update({note.fact: event.step for note in event.facts if note.holds})
+        items = self._changed_in_place(record.step)
+        self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
         self.finished.append(event.step)
         if event.status in {StepStatus.FAILED, StepStatus.PARTIAL}:
             key = record.step.action, record.step.arguments
@@ -253,6 +272,16 @@ class RunState:
             spent = not event.repeatable or (before is not None and before.spent)
             self.tried[key] = Tried(before.times + 1 if before else 1, facts, spent)
             self._just_failed.add(key)
+
+    def _changed_in_place(self, step: Step) -> set[Atom]:
+        """Return the items that `step` changes and does not provide."""
+        action = self.problem.domain.actions[step.action]
+        if not action.modifies:
+            return set()
+        binding = bound(action, step)
+        return {item.substitute(binding) for item in action.modifies} - {
+            fact.substitute(binding) for fact in added(action.provides)
+        }
 
     def _bind(self, record: StepRecord) -> None:
         """Take in the objects that a step has created."""

@@ -1,9 +1,9 @@
-"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated."""
+"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated, carried out."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from planner.annotations import TYPE_CHECKING, Final
@@ -18,12 +18,15 @@ from planner.plan import Plan, Status
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
 
-ABOUT: Final = "Declare, solve, prove, explain and validate, in a minute, on a shipped domain."
+ABOUT: Final = "Declare, solve, prove, explain, validate and carry out, in a minute, on a shipped domain."
 DOMAIN: Final = "assistant"
+GROUP: Final = "forethought.demo"
 SECONDS: Final = 20.0
 """The limit of each search; they take a fraction of one."""
+Show = Callable[[str], None]
 COMMANDS: Final = """\
 forethought solve assistant --json            the whole result, for programs
+forethought run assistant --faults 0.2        carried out, in a simulated world
 forethought compile assistant --to pddl       what other planners read
 forethought check DOMAIN                      lint for a domain of yours
 forethought --help                            everything else"""
@@ -45,9 +48,18 @@ def run(_started: float) -> Exit:
     result = solve(problem, time_limit=SECONDS)
     good(summary(result))
     sound = result.plan is not None and show_plan(result.plan) and show_what_is_needed(result.plan)
+    for part in other_parts():
+        sound = part(heading, good, give) and sound
     heading("Now you")
     give(COMMANDS.replace("forethought", command()))
     return Exit.OK if sound and result.status is Status.OPTIMAL else Exit.NO_VERDICT
+
+
+def other_parts() -> list[Callable[[Show, Show, Show], bool]]:
+    """Return what other packages show, by their entry points: functions of what prints headings, results and text."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - nothing else here needs it
+
+    return [each.load() for each in sorted(entry_points(group=GROUP), key=lambda entry: entry.name)]
 
 
 def command() -> str:

@@ -1,0 +1,80 @@
+"""The executor's part of `forethought demo`: a plan is carried out in a simulated world in which things go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from executor.engine import Executor, Outcome
+from executor.events import Event, PlanChanged, RungTaken, StepEnded
+from executor.state import RunState
+from executor.status import StepStatus
+from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
+from planner.load import load
+from planner.plan import Plan
+from planner.solve import solve
+
+DOMAIN: Final = "assistant"
+PROBLEM: Final = "with-chart"
+BROKEN: Final = "recall(prices)"
+LIAR: Final = "proofread(memo)"
+FAULTS: Final = (Fault(FaultKind.FAILS, BROKEN, times=None), Fault(FaultKind.LIES, LIAR))
+"""The archive is broken for good, and the proofreader says once that it has read what it has not."""
+VALUES: Final = {"query": "heat pumps in old houses", "words": 200, "style": "plain", "subject": "Heating"}
+"""What the parameters are that no step provides."""
+
+Show = Callable[[str], None]
+
+
+def show(heading: Show, good: Show, give: Show) -> bool:
+    """Carry out a plan while things go wrong, and show what becomes of it; return whether the goal was seen to hold."""
+    problem = load(DOMAIN, PROBLEM)
+    plan = solve(problem).expect_plan()
+    heading("6. Carried out, in a simulated world in which things go wrong")
+    give(f"'{PROBLEM}', {len(plan)} steps; {BROKEN} never works, and {LIAR} says once that it is done when it is not.")
+    simulated = SimulatedWorld(problem, faults=FAULTS)
+    outcome = _carried_out(plan, simulated, give)
+    if outcome.succeeded:
+        good(f"{outcome.status.name}: {outcome.status.value}, though {_count(outcome)} went wrong")
+    else:
+        give(f"{outcome.status.name}: {outcome.reason}")
+    return outcome.succeeded and simulated.holds(plan.problem.goal.hard)
+
+
+def _carried_out(plan: Plan, simulated: SimulatedWorld, give: Show) -> Outcome:
+    def tell(event: Event) -> None:
+        line = _line(event, states[0]) if states else ""
+        if line:
+            give(line)
+
+    states: list[RunState] = []
+    executor = Executor(simulated.world, model="dag", approve=lambda _: True, listeners=(tell,))
+
+    async def drive() -> Outcome:
+        run = executor.start(plan, memory=VALUES)
+        states.append(run.state)
+        outcome: Outcome = await run
+        return outcome
+
+    return run_virtual(drive())
+
+
+def _line(event: Event, state: RunState) -> str:
+    """Return a line about `event`, if it is worth one."""
+    match event:
+        case StepEnded(step, StepStatus.SUCCEEDED):
+            return f"  done    {state.steps[step].step}"
+        case StepEnded(step, status, reason):
+            return f"  {status.name.lower():7} {state.steps[step].step}: {reason}"
+        case RungTaken(rung, step, reason):
+            about = f"{state.steps[step].step}: " if step in state.steps else ""
+            return f"  {rung.name.lower():7} {about}{reason}"
+        case PlanChanged(_, kept, new):
+            return f"          {new} new steps, {kept} kept"
+    return ""
+
+
+def _count(outcome: Outcome) -> str:
+    """Return how often something had to be done about a failure."""
+    number = len(outcome.state.rungs)
+    return f"{number} thing{'s' * (number != 1)}"
