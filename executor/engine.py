@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from uuid import uuid4
 
+from executor import stored
 from executor.asking import Asking, Callback
 from executor.data import dumped
 from executor.errors import RunError
@@ -30,12 +31,13 @@ from executor.journal import Journal
 from executor.listeners import Audience, Follower, Listener
 from executor.observe import Lookout
 from executor.perform import Performer
-from executor.plans import ActionPlan, ExecutionModel, steps_of
+from executor.plans import ActionPlan, ExecutionModel, Goals, steps_of
 from executor.recovery import Ladder, Recovery
 from executor.run import Loop
 from executor.state import RunState, StepRecord
 from executor.status import RunStatus, StepStatus
 from executor.stepping import Stepper
+from executor.stored import RunInfo
 from executor.survey import Survey
 from executor.world import World
 from planner.kinds import AnyProblem, is_other_problem
@@ -283,8 +285,7 @@ class Executor:
         `answers` are for open questions, `results` for waiting steps. Raises `RunError` for a run that is not in the
         journal, and `JournalError` where another process drives it.
         """
-        if self.journal is None:
-            raise RunError("runs are taken up from a journal", hint="give the executor one: Executor(world, 'runs.db')")
+        self._kept()
         with self._driving(run):
             state = self.state_of(run, entities)
             taken = Run(self, state, run)
@@ -299,8 +300,10 @@ class Executor:
                 return await taken.drive()
 
     def state_of(self, run: str, entities: Mapping[str, object] | None = None) -> RunState:
-        """Return the state of a run, as the journal has it."""
-        events = (from_data(each.kind, json.loads(each.data)) for each in self.journal.read(run))
+        """Return the state of a run: of one at work here as it changes, of another as the journal has it by now."""
+        if run in self._runs:
+            return self._runs[run].state
+        events = (from_data(each.kind, json.loads(each.data)) for each in self._kept().read(run))
         first = next(events, None)
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
@@ -310,6 +313,33 @@ class Executor:
         for event in events:
             state.apply(event)
         return state
+
+    def runs(self) -> dict[str, RunInfo]:
+        """Return all runs in the journal by id, the oldest first."""
+        return stored.runs(self._kept())
+
+    def save_plan(self, plan: ActionPlan) -> None:
+        """Keep `plan` in the journal under its id, in place of what was kept under it before."""
+        stored.save_plan(self._kept(), plan)
+
+    def plans(self) -> dict[str, ActionPlan]:
+        """Return the plans in the journal by id, those that were saved and those that ran, each as it stands now."""
+        return stored.plans(self._kept())
+
+    def save_goal(self, name: str, goal: Goals) -> None:
+        """Keep `goal` in the journal under `name`, in place of what was kept under it before."""
+        stored.save_goal(self._kept(), name, goal)
+
+    def goals(self) -> dict[str, Goals]:
+        """Return the goals in the journal by name."""
+        return stored.goals(self._kept())
+
+    def _kept(self) -> Journal:
+        """Return the journal; raises `RunError` where there is none."""
+        if self.journal is None:
+            raise RunError("this is kept in a journal", hint="give the executor one: Executor(world, 'runs.db')")
+        journal: Journal = self.journal
+        return journal
 
     def complete(self, run: str, step: str, result: Any = None) -> None:
         """Give a waiting step its result; the run must be driven by this executor, else see `resume`."""
