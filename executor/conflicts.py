@@ -55,7 +55,8 @@ class _Schema:
         ended = [atom for effect in action.effects for atom in (*deleted(effect.provides), *effect.modifies)]
         names = {each.name for each in action.parameters}
         self.reads = _opened([*base, *map(_ran, action.after)], names)
-        self.writes = _opened([*provided, *ended], names)
+        writes = _opened([*provided, *ended], names)
+        self.writes = [each for each in writes if not any(one != each and one.matches(each) for one in writes)]
         self.provides = _opened(provided, names)
 
 

@@ -13,6 +13,7 @@ from executor.dataflow import BEFORE, Flow, flows
 from executor.plans import PlanStep
 from executor.references import references
 from executor.stated import Spelled, spelled_out
+from planner.collector import collector_paused
 from planner.errors import PlanError
 from planner.model import Atom, Problem
 from planner.order.accesses import Access, accesses
@@ -62,6 +63,11 @@ def order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
     they do what the order given does. Steps that are named and not among `steps` are taken to be done. Raises
     `InputError` where a step is no instance of an action, or states what is no condition.
     """
+    with collector_paused():
+        return _order_of(problem, steps)
+
+
+def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
     spelled = spelled_out(problem, steps)
     found, causal = _causal(spelled)
     provided: list[dict[Atom, None]] = [{} for _ in steps]
