@@ -90,7 +90,7 @@ class _Rounds:
         wanted = [self._enough(each) for each in self._creations]
         if self._plan is None or None in wanted:
             return 2 * steps if steps < MOST_STEPS else None
-        most = max(number // each.each for number, each in zip(wanted, self._creations, strict=True) if number is not None)
+        most = max((number or 0) // each.each for number, each in zip(wanted, self._creations, strict=True))
         return min(most, MOST_STEPS) if most > steps and steps < MOST_STEPS else None
 
     def _enough(self, creation: Creation) -> int | None:
