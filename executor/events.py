@@ -154,7 +154,8 @@ class RungTaken:
 class PlanChanged:
     """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
 
-    With `undoes`, the run is given up, and they undo what was done, but for what is `left`.
+    With `undoes`, the run is given up, and they undo what was done, but for what is `left`. `decomposition` is that of
+    the tasks of a hierarchical run, where it has changed.
     """
 
     steps: tuple[Mapping[str, Any], ...]
@@ -164,6 +165,7 @@ class PlanChanged:
     reason: str
     undoes: bool = False
     left: tuple[str, ...] = ()
+    decomposition: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

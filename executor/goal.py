@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from executor.events import Event, FactsSeen
@@ -20,11 +20,27 @@ class Verdict(Enum):
 
 
 async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Verdict:
-    """Return whether the goal of `state` holds; a run without a goal is as sure as its steps."""
+    """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps."""
+    if state.hierarchy is None:
+        return await _goal(state, lookout, emit) if state.has_goal else _steps(state, state.order)
+    if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):
+        return Verdict.MISSING
+    tasks = _steps(state, state.hierarchy.steps)
     if not state.has_goal:
-        unsure = any(state.steps[id_].status is StepStatus.UNVERIFIED for id_ in state.order)
-        missing = any(state.steps[id_].status in {StepStatus.FAILED, StepStatus.PARTIAL} for id_ in state.order)
-        return Verdict.MISSING if missing else Verdict.ASSUMED if unsure else Verdict.SEEN
+        return tasks
+    goal = await _goal(state, lookout, emit)
+    return tasks if goal is Verdict.SEEN else goal
+
+
+def _steps(state: RunState, ids: Iterable[str]) -> Verdict:
+    """Return what the statuses of steps say."""
+    found = {state.steps[id_].status for id_ in ids}
+    if not found.isdisjoint({StepStatus.FAILED, StepStatus.PARTIAL}):
+        return Verdict.MISSING
+    return Verdict.ASSUMED if StepStatus.UNVERIFIED in found else Verdict.SEEN
+
+
+async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Verdict:
     beliefs = state.beliefs
     facts = beliefs.facts_of(state.goal, {})
     looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs)

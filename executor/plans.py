@@ -25,6 +25,7 @@ from planner.declare.places import CodePlace, Place
 from planner.declare.problem import ProblemBuilder
 from planner.declare.types import Types
 from planner.documents.atoms import Notation
+from planner.documents.schema import NetworkDocument
 from planner.errors import PlanError
 from planner.kinds import is_other_problem
 from planner.model import Action, DomainModel, Goal, Metric, Object, Problem
@@ -172,7 +173,8 @@ class ActionPlan(_Part):
     """A plan that can be stored, sent and run; `objects`, `initial` and what follows state its problem.
 
     `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
-    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`.
+    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones,
+    as documents write them.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -188,6 +190,7 @@ class ActionPlan(_Part):
     metric: Literal["cost", "length"] = "cost"
     metadata: Metadata = Metadata()
     status: PlanStatus = "proposed"
+    tasks: list[str] | NetworkDocument | None = None
     decomposition: dict[str, Any] | None = None
 
     @classmethod
@@ -203,7 +206,7 @@ class ActionPlan(_Part):
             **stated(problem),
             "steps": tuple(steps_of(plan.steps, problem.domain)),
             "model": "sequential" if plan.tree is None else "hierarchical",
-            "decomposition": None if plan.tree is None else plan.tree.to_dict(),
+            **({} if plan.tree is None else _decomposed(plan)),
             "metadata": Metadata(created=datetime.now(UTC)),
         }
         return cls(**{**found, **fields})
@@ -221,6 +224,12 @@ class ActionPlan(_Part):
         if found is None:
             raise KeyError(name)
         return found
+
+
+def _decomposed(plan: Plan) -> dict[str, Any]:
+    from htn.documents import tasks_document  # noqa: PLC0415 - most plans came of no tasks
+
+    return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.observers import Observer
 from executor.policy import DEFAULT, Policy
@@ -16,6 +16,9 @@ from planner.declare.types import Types
 from planner.errors import InputError
 from planner.kinds import AnyDomain, is_other_domain
 from planner.model import Action, Atom, DomainModel
+
+if TYPE_CHECKING:
+    from htn.model import HtnDomain
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MAIN: Final = "main"
@@ -149,6 +152,12 @@ class World:
         found = [(each, each.look_for(fact)) for each in self._looks.get(fact.predicate, ())]
         return [(observer, look) for observer, look in found if look is not None]
 
+    @property
+    def hierarchy(self) -> HtnDomain | None:
+        """The domain with its tasks and methods; None for a classical one."""
+        found = _model(self.domain)
+        return found if is_other_domain(found) else None  # type: ignore[return-value]  # the only other kind there is
+
     def without_handler(self) -> list[str]:
         """Return the actions that nobody can carry out."""
         return [name for name in self.model.actions if not self.skills.get(name)]
@@ -156,10 +165,16 @@ class World:
 
 def _classical(domain: AnyDomain | Domain | Any) -> DomainModel:
     """Return the actions and predicates of `domain`."""
-    if isinstance(domain, Domain) or (not isinstance(domain, DomainModel) and hasattr(domain, "model")):
-        domain = domain.model
+    domain = _model(domain)
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
     if not isinstance(domain, DomainModel):
         raise InputError(f"a {type(domain).__name__} is no domain", hint="World(domain) takes a Domain or its model")
+    return domain
+
+
+def _model(domain: Any) -> Any:
+    """Return the immutable model of what authors declare into."""
+    if isinstance(domain, Domain) or (not isinstance(domain, DomainModel) and hasattr(domain, "model")):
+        return domain.model
     return domain

@@ -20,10 +20,10 @@ from planner.documents.problems import problem_of as classical_problem
 from planner.documents.writer import domain_document, problem_document, variables_document, without_defaults
 from planner.errors import UnsupportedError
 from planner.kinds import AnyDomain, Named
-from planner.model import DomainModel, Variable
+from planner.model import DomainModel, Problem, Variable
 
 if TYPE_CHECKING:
-    from planner.documents.schema import DomainDocument, ProblemDocument
+    from planner.documents.schema import DomainDocument, NetworkDocument, ProblemDocument
 
 
 def domain_of(document: DomainDocument, classical: DomainModel, place: Place) -> HtnDomain:
@@ -47,22 +47,28 @@ def problem_of(document: ProblemDocument, domain: AnyDomain, place: Place) -> Ht
     """Return the problem; raises `DocumentError` at the first mistake."""
     domain = domain if isinstance(domain, HtnDomain) else HtnDomain(_classical(domain))
     classical = classical_problem(document, domain.classical, place)
-    tasks, here = document.tasks, place.within("tasks")
-    if tasks is None:
+    if document.tasks is None:
         hint = "write 'tasks: [name(arg, …)]', or 'tasks: []' where only the goal is to be checked"
         raise place.error(
             f"problem {document.problem!r} has no tasks, but its domain {domain.name!r} has methods", hint
         )
+    return with_tasks(classical, document.tasks, domain, place.within("tasks"))
+
+
+def with_tasks(
+    classical: Problem, tasks: list[str] | NetworkDocument, domain: HtnDomain, place: Place, owner: str = "the problem"
+) -> HtnProblem:
+    """Return `classical` with `tasks`, as a document writes them at `place`; raises an error at the first mistake."""
     types = Types.of(domain.classical.types)
     parameters: tuple[Variable, ...] = ()
     written: dict[str, Any] = {"subtasks": tasks}
-    places = dict.fromkeys(PARTS, here)
+    places = dict.fromkeys(PARTS, place)
     if not isinstance(tasks, list):
-        parameters = _parameters(tasks.parameters, "the problem", types, here)
+        parameters = _parameters(tasks.parameters, owner, types, place)
         written = {each: getattr(tasks, each) for each in PARTS}
-        places = {each: here.within(each) for each in PARTS}
+        places = {each: place.within(each) for each in PARTS}
     objects = {each.name: each for each in classical.all_objects}
-    scope = Scope("the problem", {each.name: each.types for each in parameters}, objects)
+    scope = Scope(owner, {each.name: each.types for each in parameters}, objects)
     return HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters)
 
 
@@ -84,10 +90,16 @@ def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
         return [_domain(item)]
     if not isinstance(item, HtnProblem):
         raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
-    write = Notation([each.name for each in item.parameters], ())
-    network = _network(item.network, write) | without_defaults({"parameters": variables_document(item.parameters)})
-    tasks = network["subtasks"] if network.keys() == {"subtasks"} else network
-    return [*([_domain(item.domain)] if domain else []), {**problem_document(item.classical), "tasks": tasks}]
+    written = {**problem_document(item.classical), "tasks": tasks_document(item)}
+    return [*([_domain(item.domain)] if domain else []), written]
+
+
+def tasks_document(problem: HtnProblem) -> Any:
+    """Return the initial tasks of a problem as plain data: a list where they are a sequence, else a network."""
+    write = Notation([each.name for each in problem.parameters], ())
+    network = _network(problem.network, write)
+    network |= without_defaults({"parameters": variables_document(problem.parameters)})
+    return network["subtasks"] if network.keys() == {"subtasks"} else network
 
 
 def _domain(domain: HtnDomain) -> dict[str, Any]:

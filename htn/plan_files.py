@@ -39,7 +39,7 @@ def plan_from_data(data: Any, problem: HtnProblem, source: str = "<data>") -> Pl
     while isinstance(data, dict) and isinstance(data.get("plan"), dict):
         data = data["plan"]
     written = data.get("decomposition") if isinstance(data, dict) else None
-    return Plan(steps, problem, None if written is None else _tree(written, Location(source)))
+    return Plan(steps, problem, None if written is None else tree_from_data(written, Location(source)))
 
 
 def _priced(step: Step, problem: HtnProblem) -> Step:
@@ -47,7 +47,8 @@ def _priced(step: Step, problem: HtnProblem) -> Step:
     return replace(step, cost=cost_of(problem.classical, action, bound(action, step)))
 
 
-def _tree(data: Any, place: Location) -> Decomposition:
+def tree_from_data(data: Any, place: Location) -> Decomposition:
+    """Return the decomposition that `Decomposition.to_dict` gave `data` for; raises `PlanError` for anything else."""
     match data:
         case {"roots": list(roots), "nodes": list(nodes)} if _all(int, roots):
             binding = data.get("binding", [])
