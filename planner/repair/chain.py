@@ -41,5 +41,12 @@ def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequenc
     return Choice(problem, steps, penalties)
 
 
+def entering(place: int, number: int) -> list[str]:
+    """Return the names of the special actions that enter at `place`, of so many steps, without anything new."""
+    if place == number:
+        return ["@drop"]
+    return [f"@enter-{place}", *(f"@step-{later}" for later in range(place + 1, number))]
+
+
 def _instance(plain: Problem, step: Step) -> Action:
     return instance(plain.domain.actions[step.action], step)

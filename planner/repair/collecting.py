@@ -7,7 +7,7 @@ So soft goals are compiled away (Keyder and Geffner, 2009).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from planner.model import TRUE, Action, Formula, Problem
 from planner.plan import Step
@@ -18,8 +18,17 @@ def collecting(plain: Problem, wishes: Sequence[Formula]) -> Choice:
     """Return the choice of which `wishes` hold in the end; a penalty is one that is given up."""
     special: list[Action] = []
     for place, wish in enumerate(wishes):
-        for name, condition in ((f"@as-before-{place}", wish), (f"@give-up-{place}", TRUE)):
+        for name, condition in ((_name(place, holds=True), wish), (_name(place, holds=False), TRUE)):
             special.append(moving(Action(name, requires=condition), name, place, place + 1, 0))
     steps: dict[str, tuple[Step, ...]] = {action.name: () for action in special}
-    penalties = {f"@give-up-{place}": 1 for place in range(len(wishes))}
+    penalties = {_name(place, holds=False): 1 for place in range(len(wishes))}
     return Choice(staged(plain, special, TRUE, len(wishes), first_only=True), steps, penalties)
+
+
+def settled(holding: Iterable[bool]) -> list[str]:
+    """Return the names of the special actions that find each wish as this says, without any step before them."""
+    return [_name(place, holds=holds) for place, holds in enumerate(holding)]
+
+
+def _name(place: int, *, holds: bool) -> str:
+    return f"@as-before-{place}" if holds else f"@give-up-{place}"

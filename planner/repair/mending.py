@@ -14,8 +14,7 @@ from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.pointer import KEEP, keeping
-from planner.repair.search import Chooser, Found
-from planner.task import GroundAction
+from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.validate import Simulation, validate
 
 
@@ -85,8 +84,12 @@ def mend(
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
     plain = to_adl(relevant_part(whole, [step.action for step in fitting.values()]))
     choice = keeping(barred(plain, actions_of(forbidden), frozenset()), fitting, len(given))
-    chooser = Chooser(choice, Budget(time_limit, memory_limit, cancel))
-    found = _mended(whole, given, chooser, tuple(wrong.items()))
+    misfits = tuple(wrong.items())
+    try:
+        chooser = Chooser(choice, Budget(time_limit, memory_limit, cancel))
+    except STOPS as stop:
+        return Mended(Status.UNKNOWN, stopped_by(stop), given, misfits=misfits, reason=_lacking(stopped_by(stop)))
+    found = _mended(whole, given, chooser, misfits)
     status = claimed(problem, found.status)
     return found if status is found.status else replace(found, status=status, reason=UNTRIED)
 
@@ -95,28 +98,27 @@ def _mended(
     problem: Problem, given: tuple[Step, ...], chooser: Chooser, misfits: tuple[tuple[int, str], ...]
 ) -> Mended:
     found = chooser.fewest()
-    if found.actions is None:
+    if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
-        return Mended(status, found.stopped_by, given, misfits=misfits, reason=_reason(found))
+        reason = "no steps lead to the goal" if found.proved else _lacking(found.stopped_by)
+        return Mended(status, found.stopped_by, given, misfits=misfits, reason=reason)
     with Finishing():
-        steps = chooser.steps(found.actions)
-        simulation = Simulation(problem)
-        steps = tuple([Step(step.action, step.arguments, simulation.cost(step)) for step in steps])
+        taken, simulation = chooser.steps(found.plan), Simulation(problem)
+        steps = tuple([Step(step.action, step.arguments, simulation.cost(step)) for _, step in taken])
         verdict = validate(problem, steps)
     if not verdict.valid:
         raise RuntimeError(f"internal error: a plan was mended and does not work: {verdict.reason}")
-    origins = tuple([_origin(action) for action in found.actions if chooser.steps([action])])
+    origins = tuple([_origin(name) for name, _ in taken])
     extra = exact_sum([step.cost for step, origin in zip(steps, origins, strict=True) if origin is None])
-    status = Status.OPTIMAL if found.proved else Status.SOLVED
-    return Mended(status, found.stopped_by, given, steps, origins, verdict.cost, extra, misfits, _reason(found))
+    status, reason = Status.OPTIMAL, ""
+    if not found.proved:
+        status, reason = Status.SOLVED, f"another plan may keep more: {found.stopped_by.value}"
+    return Mended(status, found.stopped_by, given, steps, origins, verdict.cost, extra, misfits, reason)
 
 
-def _origin(action: GroundAction) -> int | None:
-    name = action.step.action
+def _origin(name: str) -> int | None:
     return int(name.removeprefix(KEEP)) if name.startswith(KEEP) else None
 
 
-def _reason(found: Found) -> str:
-    if found.actions is None:
-        return "no steps lead to the goal" if found.proved else f"no plan was found: {found.stopped_by.value}"
-    return "" if found.proved else f"another plan may keep more: {found.stopped_by.value}"
+def _lacking(stop: StoppedBy) -> str:
+    return f"no plan was found: {stop.value}"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 
 from planner.answer import unsupported
-from planner.budget import Budget, Finishing, LimitReached, check_limits
+from planner.budget import Budget, Finishing, check_limits
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.numbers import exact_decimal
@@ -15,10 +15,10 @@ from planner.normalise import relevant_part, to_adl
 from planner.plan import Status, Step, StoppedBy, exact, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
-from planner.repair.chain import reentry
+from planner.repair.chain import entering, reentry
 from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.firsts import irrelevant_firsts
-from planner.repair.search import Chooser, Found, Prices
+from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.validate import Simulation, validate
 
@@ -90,8 +90,8 @@ def patch(
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget)
     try:
         found = patching.result()
-    except LimitReached as limit:
-        return _nothing(limit.stopped_by)
+    except STOPS as stop:
+        return _nothing(stopped_by(stop))
     status = claimed(problem, found.status)
     return found if status is found.status else _without_proof(found, status)
 
@@ -186,18 +186,18 @@ class _Patching:
         """Return the best patch, which is at least as good as what is `known`."""
         try:
             chooser = Chooser(self._choice(simulation), self.budget)
-        except LimitReached as limit:
-            return _nothing(limit.stopped_by) if known is None else replace(known, stopped_by=limit.stopped_by)
+        except STOPS as stop:
+            return _nothing(stopped_by(stop)) if known is None else replace(known, stopped_by=stopped_by(stop))
         prices = Prices(cost=len(self.old) + 1)
-        found = chooser.best(prices, None if known is None else self._charge(known))
-        best = known
-        if found.actions is not None:
-            best = self._patched(chooser.steps(found.actions), chooser.penalty(found.actions))
-        if best is None:
+        names = [] if known is None else entering(known.dropped - self._lost, len(self.old))
+        found = chooser.best(prices, chooser.named(names) if names else None)
+        if found.plan is None:
             return _nothing(found.stopped_by, proved=found.proved)
+        best = self._patched(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
         if found.proved:
             return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
-        return replace(best, stopped_by=found.stopped_by, lower_bound=self._bound(found, prices, chooser))
+        bound = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
+        return replace(best, stopped_by=found.stopped_by, lower_bound=bound)
 
     def _choice(self, simulation: Simulation) -> Choice:
         """Return the choice of a re-entry, in which nothing irrelevant is left."""
@@ -210,15 +210,6 @@ class _Patching:
         actions = {name: action for name, action in domain.actions.items() if name in names}
         plain = to_adl(replace(self.problem, domain=replace(domain, actions=actions)))
         return reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
-
-    def _charge(self, known: Patch) -> tuple[Number, int]:
-        """Return what `known` is charged, when the steps that cannot be kept anyway are not counted."""
-        penalty = known.dropped - self._lost
-        return exact_sum([known.cost or 0, self.weight * penalty]), penalty
-
-    def _bound(self, found: Found, prices: Prices, chooser: Chooser) -> Number:
-        resolution = 1 if chooser.task is None else chooser.task.resolution
-        return exact(Decimal(found.at_least // prices.cost) / resolution + self.weight * self._lost)
 
     def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
         """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import ceil
+from collections.abc import Iterable, Sequence
 
+from planner.annotations import Final
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
 from planner.grounding import ground
-from planner.model import Number
 from planner.plan import Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.stages import Choice
 from planner.search import Ending, Run, Space
 from planner.strategy import automatic
-from planner.task import GroundAction, Task
+from planner.task import Task
 from planner.workplace import Workplace
+
+STOPS: Final = (LimitReached, MemoryError, KeyboardInterrupt)
+"""What ends the work before its end."""
+
+
+def stopped_by(stop: BaseException) -> StoppedBy:
+    """Return what one of `STOPS` says."""
+    if isinstance(stop, LimitReached):
+        return stop.stopped_by
+    return StoppedBy.MEMORY if isinstance(stop, MemoryError) else StoppedBy.CANCELLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,61 +37,67 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search has found: the best plan, as the `actions` of the task, if there is one.
+    """The best `plan` that is known, as numbers of the task's actions; None where there is none.
 
-    `proved` says that nothing is charged less: less than the limit, where there is no plan. `at_least` is a lower bound
-    of what is charged. `stopped_by` says what ended the search.
+    `proved` says that no plan is charged less. `at_least` is a lower bound of what is charged, and `stopped_by` what
+    ended the search.
     """
 
-    actions: tuple[GroundAction, ...] | None
+    plan: list[int] | None
     at_least: int
     proved: bool
     stopped_by: StoppedBy
 
 
-Charge = tuple[Number, int]
-"""What a plan costs, in the units of the problem, and its penalties."""
-
-
 class Chooser:
-    """Searches a choice; it is ground once, when the first search begins."""
+    """Searches a choice. Raises `LimitReached` where `budget` does not suffice for grounding."""
 
     def __init__(self, choice: Choice, budget: Budget) -> None:
-        self.choice = choice
-        self.task: Task | None = None
+        with collector_paused():
+            self.task: Task = ground(choice.problem, budget)
+        self._choice = choice
         self._budget = budget
+        self._space = Space(self.task)
+        self._penalties = [choice.penalties.get(action.step.action, 0) for action in self.task.actions]
 
-    def best(self, prices: Prices | None, below: Charge | None = None) -> Found:
-        """Return the plan that is charged least, or the best one found when a limit is reached.
+    def named(self, names: Iterable[str]) -> list[int] | None:
+        """Return the plan that takes the special actions of these names; None where it is none."""
+        numbers: dict[str, list[int]] = {}
+        for number, action in enumerate(self.task.actions):
+            numbers.setdefault(action.step.action, []).append(number)
+        state, plan = self._space.initial, []
+        for name in names:
+            can = set(self._space.actions_in(state))
+            fitting = [each for each in numbers.get(name, ()) if each in can]
+            if not fitting:
+                return None
+            plan.append(fitting[0])
+            state = self._space.apply(fitting[0], state)
+        return plan if self._space.is_goal(state) else None
 
-        Without `prices`, a penalty is more than all actions cost together. With `below`, only plans count that are
-        charged less than that.
-        """
+    def best(self, prices: Prices, known: list[int] | None = None) -> Found:
+        """Return the plan that is charged least, or the best one when a limit is reached; `known` is one already."""
+        if self.task.unreachable_goal is not None:
+            return Found(None, 0, True, StoppedBy.EXHAUSTED)  # noqa: FBT003 - a truth value
         run = Run()
         try:
             with collector_paused():
-                ending = self._search(prices, below, run)
-            stopped_by = StoppedBy.EXHAUSTED if ending is Ending.EXHAUSTED else StoppedBy.INCOMPLETE
-        except LimitReached as limit:
-            stopped_by = limit.stopped_by
-        except MemoryError:
-            stopped_by = StoppedBy.MEMORY
-        except KeyboardInterrupt:
-            stopped_by = StoppedBy.CANCELLED
-        proved = stopped_by is StoppedBy.EXHAUSTED or run.lower_bound >= run.limit
-        actions = None if run.plan is None or self.task is None else [self.task.actions[each] for each in run.plan]
-        return Found(None if actions is None else tuple(actions), run.lower_bound, proved, stopped_by)
+                ending = self._search(prices, known, run)
+            ended = StoppedBy.EXHAUSTED if ending is Ending.EXHAUSTED else StoppedBy.INCOMPLETE
+        except STOPS as stop:
+            ended = stopped_by(stop)
+        proved = ended is StoppedBy.EXHAUSTED or run.lower_bound >= run.limit
+        return Found(known if run.plan is None else run.plan, run.lower_bound, proved, ended)
 
-    def _search(self, prices: Prices | None, below: Charge | None, run: Run) -> Ending:
-        if self.task is None:
-            self.task = ground(self.choice.problem, self._budget)
-        if self.task.unreachable_goal is not None:
-            return Ending.EXHAUSTED
-        if prices is None:
-            prices = Prices(penalty=sum([action.cost for action in self.task.actions]) + 1)
-        if below is not None:
-            run.limit = ceil(below[0] * self.task.resolution) * prices.cost + below[1] * prices.penalty
-        task = replace(self.task, actions=tuple([self._charged(each, prices) for each in self.task.actions]))
+    def _search(self, prices: Prices, known: list[int] | None, run: Run) -> Ending:
+        charges = [
+            action.cost * prices.cost + penalty * prices.penalty
+            for action, penalty in zip(self.task.actions, self._penalties, strict=True)
+        ]
+        actions = [replace(action, cost=cost) for action, cost in zip(self.task.actions, charges, strict=True)]
+        task = replace(self.task, actions=tuple(actions))
+        if known is not None:
+            run.found(known, sum([charges[number] for number in known]))
         search = automatic(Workplace(task, Space(task), run, self._budget.check), "anytime")
         while True:
             self._budget.check()
@@ -92,32 +107,29 @@ class Chooser:
                 ending: Ending = stop.value
                 return ending
 
-    def _charged(self, action: GroundAction, prices: Prices) -> GroundAction:
-        penalty = self.penalty([action])
-        return replace(action, cost=action.cost * prices.cost + penalty * prices.penalty)
-
-    def penalty(self, actions: Iterable[GroundAction]) -> int:
-        """Return the penalties of `actions` together."""
-        return sum([self.choice.penalties.get(action.step.action, 0) for action in actions])
-
-    def fewest(self, below: Charge | None = None) -> Found:
+    def fewest(self, known: list[int] | None = None) -> Found:
         """Return the plan with the fewest penalties and, of these, one that costs least; see `best`.
 
-        A penalty that is dearer than all actions together decides, unless the plan would take actions again and again
-        to avoid it. So what remains of penalties is searched for a plan with fewer, whatever that costs.
+        A penalty that is dearer than all actions together decides, unless a plan without it takes actions again and
+        again. So what remains of penalties is searched for a plan with fewer, whatever that costs.
         """
-        found = self.best(None, below)
-        most = self.penalty(found.actions) if found.actions is not None else below[1] if below is not None else 0
-        while found.proved and most:
-            fewer = self.best(Prices(cost=0), (0, most))
-            if fewer.actions is None:
+        every = range(len(self.task.actions))
+        found = self.best(Prices(penalty=self._cost(every) + 1), known)
+        while found.proved and found.plan is not None and (most := self.penalty(found.plan)):
+            fewer = self.best(Prices(cost=0), found.plan)
+            if fewer.plan is None or self.penalty(fewer.plan) == most:
                 return replace(found, proved=fewer.proved, stopped_by=fewer.stopped_by)
-            found = self.best(Prices(penalty=sum([action.cost for action in fewer.actions]) + 1))
-            if found.actions is None:
-                return replace(fewer, proved=False, stopped_by=found.stopped_by)
-            most = self.penalty(found.actions)
+            found = self.best(Prices(penalty=self._cost(fewer.plan) + 1), fewer.plan)
         return found
 
-    def steps(self, actions: Iterable[GroundAction]) -> tuple[Step, ...]:
-        """Return the steps that `actions` put into the plan."""
-        return tuple([step for each in actions for step in self.choice.steps.get(each.step.action, (each.step,))])
+    def _cost(self, actions: Iterable[int]) -> int:
+        return sum([self.task.actions[number].cost for number in actions])
+
+    def penalty(self, plan: Iterable[int]) -> int:
+        """Return the penalties of `plan`."""
+        return sum([self._penalties[number] for number in plan])
+
+    def steps(self, plan: Sequence[int]) -> list[tuple[str, Step]]:
+        """Return the steps that `plan` takes, each with the name of the action that stands for it."""
+        taken = [self.task.actions[number].step for number in plan]
+        return [(each.action, step) for each in taken for step in self._choice.steps.get(each.action, (each,))]

@@ -14,9 +14,9 @@ from planner.normalise import relevant_part, to_adl
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
-from planner.repair.collecting import collecting
+from planner.repair.collecting import collecting, settled
 from planner.repair.created import UNTRIED, claimed, with_spare
-from planner.repair.search import Chooser
+from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.repair.values import Values
 from planner.validate import Simulation, validate
 
@@ -128,8 +128,8 @@ class _Undoing:
         """Return the steps, and what became of each item."""
         wishes = {each.item: self.values.wish(each.item) for each in self.written if not each.in_place}
         now, then = Simulation(self.problem), Simulation(self.problem)
-        away = [wish for wish in wishes.values() if not now.holds(wish)]
-        found = self._search(list(wishes.values()), len(away)) if away else _NOTHING
+        is_whole = all(map(now.holds, wishes.values()))
+        found = _NOTHING if is_whole else self._search(list(wishes.values()), now)
         steps = tuple([Step(step.action, step.arguments, then.cost(step)) for step in found.steps])
         with Finishing():
             verdict = validate(self.problem, steps)
@@ -138,7 +138,7 @@ class _Undoing:
             undoes = self._keys(then, steps)
         lost = [item for item, wish in wishes.items() if not then.holds(wish)]
         left = [Left(each.item, _IN_PLACE, proved=True) for each in self.written if each.in_place]
-        left += [self._left(item, wishes[item], found) for item in lost]
+        left += [self._left(item, wishes[item], found, now) for item in lost]
         gone = {each.item for each in left}
         return Undo(
             Status.OPTIMAL if found.proved else Status.SOLVED,
@@ -149,13 +149,17 @@ class _Undoing:
             cost=verdict.cost,
         )
 
-    def _search(self, wishes: Sequence[Formula], away: int) -> _Steps:
-        """Return the steps after which fewer than `away` of `wishes` fail: as few as can be."""
+    def _search(self, wishes: Sequence[Formula], now: Simulation) -> _Steps:
+        """Return the steps after which as few of `wishes` as can be fail."""
         wanted = relevant_part(replace(self.problem, goal=Goal(conjunction(wishes))))
         plain = barred(to_adl(replace(wanted, goal=Goal())), self.forbidden, frozenset())
-        chooser = Chooser(collecting(plain, wishes), self.budget)
-        found = chooser.fewest((0, away))
-        return _Steps(chooser.steps(found.actions or ()), found.proved, found.stopped_by)
+        try:
+            chooser = Chooser(collecting(plain, wishes), self.budget)
+        except STOPS as stop:
+            return _Steps((), proved=False, stopped_by=stopped_by(stop))
+        found = chooser.fewest(chooser.named(settled([now.holds(wish) for wish in wishes])))
+        steps = tuple([step for _, step in chooser.steps(found.plan or ())])
+        return _Steps(steps, found.proved, found.stopped_by)
 
     def _keys(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:
         """Apply `steps`, and return for each of them the keys of those that wrote what it restores."""
@@ -174,10 +178,10 @@ class _Undoing:
                     found[last[fact] - 1][each.step] = None
         return [tuple(keys) for keys in found]
 
-    def _left(self, item: Atom, wish: Formula, found: _Steps) -> Left:
+    def _left(self, item: Atom, wish: Formula, found: _Steps, now: Simulation) -> Left:
         if not found.proved:
             return Left(item, f"no steps were found that restore it: {found.stopped_by.value}", proved=False)
-        alone = self._search([wish], 1)
+        alone = self._search([wish], now)
         if alone.proved and not alone.steps:
             return Left(item, "no steps restore it", proved=True)
         return Left(item, "no steps restore it together with the others", proved=True)
