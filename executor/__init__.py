@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from executor.errors import DamagedError, DrivenError, JournalError, RunError
     from executor.events import Event, Note, Provenance, Rung
     from executor.journal import Journal
+    from executor.listeners import Follower
     from executor.observers import CANNOT_SAY, Facts, Seen
     from executor.plans import ActionPlan, PlanStep
     from executor.policy import Policy
     from executor.recovery import Recovery
     from executor.results import ActionResult, Metrics, Wait
+    from executor.show import Show
     from executor.status import RunStatus, StepStatus
+    from executor.stored import RunInfo
+    from executor.tracing import Spans
     from executor.world import World
 
 __all__ = [
@@ -33,6 +37,7 @@ __all__ = [
     "Event",
     "Executor",
     "Facts",
+    "Follower",
     "Journal",
     "JournalError",
     "Memory",
@@ -46,9 +51,12 @@ __all__ = [
     "Request",
     "Run",
     "RunError",
+    "RunInfo",
     "RunStatus",
     "Rung",
     "Seen",
+    "Show",
+    "Spans",
     "StepStatus",
     "Wait",
     "World",
@@ -61,12 +69,16 @@ _MODULES = {
     "errors": "DamagedError DrivenError JournalError RunError",
     "events": "Event Note Provenance Rung",
     "journal": "Journal",
+    "listeners": "Follower",
     "observers": "CANNOT_SAY Facts Seen",
     "plans": "ActionPlan PlanStep",
     "policy": "Policy",
     "recovery": "Recovery",
     "results": "ActionResult Metrics Wait",
+    "show": "Show",
     "status": "RunStatus StepStatus",
+    "stored": "RunInfo",
+    "tracing": "Spans",
     "world": "World",
 }
 """Which module has which names."""
