@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking
 from executor.compensation import Compensation
 from executor.events import Asked, Event, GoalDropped, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded
+from executor.hierarchy import TASKS, goes_on, repairing
 from executor.plans import PlanStep, steps_of
 from executor.state import RunState, StepRecord
 from executor.status import StepStatus
@@ -20,7 +21,11 @@ from executor.survey import Survey
 from planner.model import Goal, Or, Problem
 from planner.plan import Step, exact_sum
 from planner.records import replace
+from planner.repair import Patch, patch
 from planner.validate import Simulation
+
+if TYPE_CHECKING:
+    from htn.repair import Repair
 
 MOST_TRIES: Final = 3
 """An action that failed so often with the same arguments is not tried again in a run."""
@@ -33,13 +38,15 @@ class Recovery:
     """What is done about failures that retries do not mend.
 
     `rungs` are those that may be taken, in this order. `weight` is what dropping a step of the plan costs, against the
-    costs of actions. `time_limit` is in seconds for each search.
+    costs of actions. `time_limit` is in seconds for each search. A run that came of tasks does these tasks; where they
+    cannot be done, one may `leave_tasks` and go on to the goal by any steps, if there is a goal: it is LOWERED then.
     """
 
     rungs: tuple[Rung, ...] = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
     weight: float = 0
     time_limit: float = SECONDS
     most_patches: int = 100
+    leave_tasks: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -59,14 +66,17 @@ class Ladder:
     def __post_init__(self) -> None:
         self.compensation = Compensation(self.state, self.emit, self.problem, self.recovery.time_limit)
 
-    async def climb(self, failed: Sequence[StepRecord]) -> bool:
-        """Take rung after rung, until the run can go on; return whether it can."""
+    async def climb(self, failed: Sequence[StepRecord], *, meanwhile: bool = False) -> bool:
+        """Take rung after rung, until the run can go on; return whether it can.
+
+        Only the first, a patch, is taken `meanwhile`: while other steps are at work.
+        """
         self.reasons.clear()
         about = failed[-1].id if failed else ""
         if self.state.is_undoing:
-            return await self._compensate(about)
+            return not meanwhile and await self._compensate(about)
         await self.survey.near(failed)
-        if self.still_works(self.left()):
+        if self.state.hierarchy is None and self.still_works(self.left()):
             self._change(self.left(), 0, 0, "the rest of the plan still works")
             return True
         steps = {
@@ -76,7 +86,9 @@ class Ladder:
             Rung.COMPENSATE: self._compensate,
         }
         rungs = [rung for rung in self.recovery.rungs if rung is not Rung.ASK or self.asking.ask is not None]
-        for rung in rungs:
+        for rung in rungs if not meanwhile else rungs[:1]:
+            if meanwhile and rung is not Rung.PATCH:
+                return False
             if len(self.state.rungs) >= self.recovery.most_patches:
                 break
             if rung in steps and await steps[rung](about):
@@ -174,23 +186,14 @@ class Ladder:
             self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
             if await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
                 return True
+        if self.state.hierarchy is not None and self.recovery.leave_tasks and self.state.has_goal:
+            self.emit(GoalDropped(TASKS, 0.0))
+            return await self._search(Rung.REPLAN, about, forbidden=never, not_first=later)
         return False
 
     async def _search(self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step]) -> bool:
-        from planner.repair import patch  # noqa: PLC0415 - most runs need none
-
         left, started = self.left(), time.perf_counter()
-        ask = partial(
-            patch,
-            self.problem(),
-            [record.step for record in left],
-            weight=self.recovery.weight,
-            fixed=[record.step for record in self.fixed()],
-            forbidden=forbidden,
-            not_first=not_first,
-            time_limit=self.recovery.time_limit,
-        )
-        found = await asyncio.to_thread(ask)
+        found = await asyncio.to_thread(self._searching(left, forbidden, not_first))
         took = time.perf_counter() - started
         if found.steps is None or self._repeats(found.steps):
             why = found.reason or found.status.value
@@ -198,11 +201,42 @@ class Ladder:
             self.reasons.append(f"{rung.name.lower()}: {why}")
             self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took))
             return False
-        cost = float(exact_sum(step.cost for step in found.steps[: found.new]))
-        self.emit(RungTaken(rung, about, found.status.value, cost, took))
-        kept = left[len(left) - found.kept :]
-        self._change(kept, found.new, found.dropped, f"{rung.name.lower()} after {about}", found.steps[: found.new])
+        self.emit(RungTaken(rung, about, _said(found), float(exact_sum(each.cost for each in _new(found))), took))
+        reason = f"{rung.name.lower()} after {about}"
+        if isinstance(found, Patch):
+            self._change(left[len(left) - found.kept :], found.new, found.dropped, reason, _new(found))
+        else:
+            self._decompose(found, reason)
         return True
+
+    def _searching(
+        self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step]
+    ) -> Callable[[], Patch | Repair]:
+        """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
+        limits: dict[str, Any] = {
+            "forbidden": forbidden,
+            "not_first": not_first,
+            "time_limit": self.recovery.time_limit,
+        }
+        fixed = self.fixed()
+        if self.state.hierarchy is not None:
+            return repairing(self.state, self.problem(), fixed, left, **limits)
+        return partial(
+            patch,
+            self.problem(),
+            [record.step for record in left],
+            weight=self.recovery.weight,
+            fixed=[record.step for record in fixed],
+            **limits,
+        )
+
+    def _decompose(self, found: Repair, reason: str) -> None:
+        """Go on with other tasks."""
+        steps, hierarchy = goes_on(self.state, found)
+        plans = [*(record.plan for record in self.fixed()), *steps]
+        data = tuple([each.model_dump(mode="json") for each in plans])
+        counts = found.kept, found.new, found.dropped
+        self.emit(PlanChanged(data, *counts, reason, decomposition=hierarchy.to_dict()))
 
     def _repeats(self, steps: Sequence[Step]) -> bool:
         """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""
@@ -266,3 +300,18 @@ class Ladder:
         """Return what is known about a step, in words."""
         found: list[Any] = [record.reason, record.result and record.result.get("error")]
         return tuple(dict.fromkeys(str(each) for each in found if each))
+
+
+def _new(found: Patch | Repair) -> list[Step]:
+    """Return the steps that are not of the old plan."""
+    steps = found.steps or ()
+    if isinstance(found, Patch):
+        return list(steps[: found.new])
+    return [step for step, origin in zip(steps, found.origins, strict=True) if origin is None]
+
+
+def _said(found: Patch | Repair) -> str:
+    """Return what was found, in words."""
+    if isinstance(found, Patch) or not found.anew:
+        return found.status.value
+    return f"{found.status.value}; done anew: {', '.join(map(str, found.anew))}"

@@ -43,6 +43,8 @@ class Loop:
     _inbox: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _arrived: dict[str, Any] = field(init=False, default_factory=dict)
     _alarms: dict[tuple[str, float], float | None] = field(init=False, default_factory=dict)
+    _postponed: set[str] = field(init=False, default_factory=set)
+    """The steps that failed, and are looked after when no step is at work."""
     _given_up: list[str] = field(init=False, default_factory=list)
     """What the run failed at."""
     _changed: int = field(init=False, default=-1)
@@ -50,6 +52,7 @@ class Loop:
 
     async def drive(self) -> RunEnded:
         """Carry out the plan, and return how it ended; what is left to do is in the state."""
+        self._seen |= self.state.mended
         await self._take_up()
         while True:
             if self._is_reactive and not self._react() and not self._unsettled():
@@ -57,11 +60,28 @@ class Loop:
             self._arrange()
             await self._begin()
             if self._tasks:
-                await self._next()
+                if not await self._patched_meanwhile():
+                    await self._next()
                 continue
             ended = await self._idle()
             if ended is not None:
                 return ended
+
+    async def _patched_meanwhile(self) -> bool:
+        """Patch around steps that failed while others go on; return whether that could be done.
+
+        What takes more than a patch waits until no step is at work, and meanwhile blocks what depends on it.
+        """
+        fresh = [record for record in self._records(TROUBLE) if record.id not in self._seen | self._postponed]
+        policies = {self.stepper.policy_of(record).on_error for record in fresh}
+        if not fresh or "abort" in policies:
+            return False
+        failed = [record for record in fresh if record.status is not StepStatus.IN_DOUBT]
+        if failed and policies == {"patch"} and self.state.has_aim and await self.ladder.climb(failed, meanwhile=True):
+            self._seen |= {record.id for record in failed}
+            return True
+        self._postponed |= {record.id for record in fresh}
+        return False
 
     async def _idle(self) -> RunEnded | None:
         """Do what is to be done while no step is at work; return the end of the run, if it is that."""
@@ -146,7 +166,8 @@ class Loop:
 
     def _unsettled(self) -> bool:
         """Return whether something is amiss that the plan may have to be changed for."""
-        return bool(self.stepper.replanning) or any(record.id not in self._seen for record in self._records(TROUBLE))
+        known = self._seen | self._postponed
+        return bool(self.stepper.replanning) or any(record.id not in known for record in self._records(TROUBLE))
 
     def _start(self, record: StepRecord) -> None:
         self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record))
@@ -235,7 +256,7 @@ class Loop:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
             return self._end(RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
-        if trouble and (all(each == "continue" for each in policies) or not self.state.has_goal):
+        if trouble and (all(each == "continue" for each in policies) or not self.state.has_aim):
             return None
         if not self.state.is_undoing:
             self._given_up = [f"{record.step}: {record.reason}" for record in trouble]
@@ -257,9 +278,9 @@ class Loop:
             return await self._undone()
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
         blocked = self.state.pending()
-        if verdict is Verdict.MISSING or (blocked and not self.state.has_goal):
+        if verdict is Verdict.MISSING or (blocked and not self.state.has_aim):
             failed = self._records(TROUBLE)
-            if not self.state.has_goal or any(self._goes_on(each) for each in failed):
+            if not self.state.has_aim or any(self._goes_on(each) for each in failed):
                 return await self._give_up(failed)
             if await self.ladder.climb([]):
                 return None

@@ -129,6 +129,8 @@ class RunState:
         """The steps that are over, as they ended."""
         self.surprises = 0
         """How often something was seen that no step of the plan was to bring about, or that one was and did not."""
+        self.mended: set[str] = set()
+        """The steps that failed before the plan was changed last."""
         self.is_undoing = False
         """Whether the plan is one that undoes what was done."""
         self.left: tuple[str, ...] = ()
@@ -182,6 +184,7 @@ class RunState:
                 self.disagreements.append(event)
             case PlanChanged(steps):
                 self.changes += 1
+                self.mended.update(self._by_status[StepStatus.FAILED], self._by_status[StepStatus.PARTIAL])
                 self.is_undoing, self.left = event.undoes, event.left
                 if event.decomposition is not None and self.hierarchy is not None:
                     self.hierarchy = self.hierarchy.changed(event.decomposition)

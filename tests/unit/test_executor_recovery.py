@@ -342,3 +342,43 @@ def test_the_journal_holds_json(tmp_path):
     assert kinds[0] == "RunStarted"
     assert kinds[-1] == "RunEnded"
     assert all(json.loads(each.data) for each in executor.journal.read(outcome.run))
+
+
+def branches(*, broken):
+    """Return a world in which `b` follows `a`, and `d` follows `c`, which is slow; `e` is another way to `b`."""
+    domain = Domain("branches")
+    for name, needs, gives in (("a", [], "a1"), ("b", ["a1"], "b1"), ("c", [], "c1"), ("d", ["c1"], "d1")):
+        domain.action(f"do_{name}", {}, requires=needs, provides=[gives])
+    domain.action("do_e", {}, provides=["b1"], cost=9)
+    world, truth, ended = World(domain), set(), {}
+
+    def doing(name, fact):
+        async def handler():
+            await asyncio.sleep({"c": 50, "d": 50}.get(name, 1))
+            if name in broken:
+                return False
+            truth.add(fact)
+            ended[name] = asyncio.get_running_loop().time()
+            return True
+
+        return handler
+
+    for name, fact in (("a", "a1"), ("b", "b1"), ("c", "c1"), ("d", "d1"), ("e", "b1")):
+        world.handler(f"do_{name}")(doing(name, fact))
+    for fact in ("a1", "b1", "c1", "d1"):
+        world.observer(fact, conclusive=True)(lambda fact=fact: fact in truth)
+    return world, domain.problem(goal=["b1", "d1"]), ended
+
+
+def test_a_patch_does_not_wait_for_what_goes_on():
+    world, problem, ended = branches(broken={"a"})
+    outcome = run_virtual(Executor(world, model="dag").run(problem))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert ended["e"] < ended["c"] < ended["d"]
+
+
+def test_a_failed_step_blocks_exactly_its_dependents():
+    world, problem, ended = branches(broken={"a", "e"})
+    outcome = run_virtual(Executor(world, model="dag").run(problem))
+    assert outcome.status is RunStatus.FAILED
+    assert set(ended) == {"c", "d"}
