@@ -27,6 +27,7 @@ from executor.events import (
     from_data,
     to_data,
 )
+from executor.hierarchy import check_tasks
 from executor.journal import Journal
 from executor.listeners import Audience, Follower, Listener
 from executor.observe import Lookout
@@ -202,7 +203,7 @@ class Executor:
         if self.model is not None:
             plan = plan.model_copy(update={"model": self.model})
         name = run or uuid4().hex[:12]
-        state = RunState(self.world.model, plan, problem)
+        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
         begun = Run(self, state, name)
         if self.journal is not None:
             self.journal.create(name)
@@ -219,7 +220,9 @@ class Executor:
         if isinstance(what, Result):
             what = what.expect_plan()
         if isinstance(what, ActionPlan):
-            return what, what.problem(self.world.model), []
+            problem = what.problem(self.world.model)
+            check_tasks(what, problem, self.world.hierarchy)
+            return what, problem, []
         problem = what.problem.classical if is_other_problem(what.problem) else what.problem
         return ActionPlan.of(what), problem, []
 
@@ -308,7 +311,8 @@ class Executor:
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
         plan = ActionPlan.model_validate(first.plan)
-        state = RunState(self.world.model, plan, plan.problem(self.world.model, entities))
+        problem = plan.problem(self.world.model, entities)
+        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
         state.apply(first)
         for event in events:
             state.apply(event)
