@@ -35,8 +35,9 @@ class Ending(Enum):
     UNSEEN = "UNVERIFIED: nobody could see the whole goal"
     ASKED = "the run waits for somebody who knows what happened"
     OUT_OF_REACH = "FAILED: no handler that is left leads to the goal"
-    SPENT = "FAILED: only what had failed before leads to the goal"
+    SPENT = "FAILED: only what had failed before in the same state leads to the goal"
     BLIND = "FAILED: the goal could be reached, but not everything could be seen"
+    BY_TASKS = "FAILED: the goal could be reached, though perhaps by no way to do the tasks"
     VIOLATION = "something that must not happen"
 
 
@@ -125,11 +126,10 @@ def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -
     return key not in planned and bool(before & unsure)
 
 
-def spent(carried: Carried, outcome: Outcome) -> list[Atom]:
-    """Return the ground actions that are not to be tried again: in the state in which they failed, or at all."""
-    facts = carried.given_up().facts
+def spent(outcome: Outcome) -> list[Atom]:
+    """Return the ground actions that are not to be tried again at all."""
     tried = outcome.state.tried.items()
-    return [Atom(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES or each.facts == facts]
+    return [Atom(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES]
 
 
 def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
@@ -139,8 +139,11 @@ def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
         return Verdict(Ending.OUT_OF_REACH)
     if not reachable(state, setting.faults, skills=setting.skills):
         return Verdict(Ending.OUT_OF_REACH)
-    if not reachable(state, setting.faults, skills=setting.skills, unused=spent(carried, outcome)):
+    failed = {Atom(*key): each.facts for key, each in outcome.state.tried.items()}
+    if not reachable(state, setting.faults, skills=setting.skills, unused=spent(outcome), not_where=failed):
         return Verdict(Ending.SPENT)
     if not setting.is_clear:
         return Verdict(Ending.BLIND)
+    if setting.model == "hierarchical":
+        return Verdict(Ending.BY_TASKS)
     return Verdict.of(Violation.GAVE_UP, outcome.reason)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import signal
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
@@ -132,16 +134,21 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
     async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:
         script, is_late = deed(context, parameters)
         if is_late:  # what is under way in the world does not end because nobody waits for it any more
-            return await asyncio.shield(asyncio.ensure_future(_play(script)))
-        return await _play(script)
+            return await asyncio.shield(asyncio.ensure_future(_play(script, simulated)))
+        return await _play(script, simulated)
 
     def carry_out_in_thread(context: Any = None, **parameters: Any) -> ActionResult:
-        return _play_in_thread(deed(context, parameters)[0])
+        return _play_in_thread(deed(context, parameters)[0], simulated)
 
     return carry_out_in_thread if is_plain else carry_out
 
 
-async def _play(script: Script) -> ActionResult:
+def _kill(simulated: SimulatedWorld) -> None:
+    if simulated.deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def _play(script: Script, simulated: SimulatedWorld) -> ActionResult:
     while True:
         try:
             pause = next(script)
@@ -149,6 +156,7 @@ async def _play(script: Script) -> ActionResult:
             result: ActionResult = end.value
             return result
         if pause == DEATH:
+            _kill(simulated)
             await virtual.die("the simulated process died")
         elif pause == math.inf:
             await asyncio.Event().wait()
@@ -156,7 +164,7 @@ async def _play(script: Script) -> ActionResult:
             await asyncio.sleep(pause)
 
 
-def _play_in_thread(script: Script) -> ActionResult:
+def _play_in_thread(script: Script, simulated: SimulatedWorld) -> ActionResult:
     while True:
         try:
             pause = next(script)
@@ -164,6 +172,7 @@ def _play_in_thread(script: Script) -> ActionResult:
             result: ActionResult = end.value
             return result
         if pause == DEATH:
+            _kill(simulated)
             virtual.die_in_thread("the simulated process died")
         else:
             virtual.sleep(pause)

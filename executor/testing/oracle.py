@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from executor.testing.faults import Fault, pattern_of
-from planner.model import FALSE, And, Atom, DomainModel, Equals, Not, Or, Problem
+from executor.testing.truth import instances
+from planner.model import FALSE, And, Atom, DomainModel, Equals, Formula, Not, Or, Problem
+from planner.model.actions import added, deleted
 from planner.model.atoms import OPEN
 from planner.plan import Status
 from planner.records import replace
@@ -21,15 +23,19 @@ def reachable(
     *,
     skills: int = 1,
     unused: Iterable[Atom] = (),
+    not_where: Mapping[Atom, Collection[Atom]] | None = None,
     seconds: float = SECONDS,
 ) -> bool | None:
     """Return whether steps that none of `faults` keeps from working for good lead from the present state to the goal.
 
     None where a search of so many `seconds` does not tell. An action works as long as one of its `skills` handlers
-    does. Ground actions that the patterns of `unused` cover are left out of account.
+    does. Ground actions that the patterns of `unused` cover are left out of account, and each of `not_where` in the one
+    state in which exactly these facts hold.
     """
-    patterns = [*map(pattern_of, broken(faults, skills)), *unused]
-    result = solve(left(simulation, patterns), mode="first", time_limit=seconds)
+    problem = left(simulation, [*map(pattern_of, broken(faults, skills)), *unused])
+    for step, facts in (not_where or {}).items():
+        problem = elsewhere(problem, step, facts)
+    result = solve(problem, mode="first", time_limit=seconds)
     if result.has_plan:
         return True
     return False if result.status is Status.UNSOLVABLE else None
@@ -48,6 +54,29 @@ def left(simulation: Simulation, unused: Iterable[Atom | None]) -> Problem:
     for pattern in unused:
         domain = without(domain, pattern)
     return replace(problem, domain=domain, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
+
+
+def elsewhere(problem: Problem, step: Atom, facts: Collection[Atom]) -> Problem:
+    """Return `problem` in which the ground action `step` is not possible where exactly `facts` hold."""
+    action = problem.domain.actions[step.predicate]
+    named = zip(action.parameters, step.args, strict=False)
+    others: list[Formula] = [Not(Equals(each.name, value)) for each, value in named]
+    for name in _changing(problem.domain):
+        pattern = Atom(name, (OPEN,) * len(problem.domain.predicates[name].parameters))
+        others += [Not(fact) if fact in facts else fact for fact in instances(problem, pattern)]
+    changed = replace(action, requires=And((action.requires, Or(tuple(others)))))
+    return replace(problem, domain=replace(problem.domain, actions={**problem.domain.actions, action.name: changed}))
+
+
+def _changing(domain: DomainModel) -> list[str]:
+    """Return the predicates whose facts some action changes."""
+    written = {
+        atom.predicate
+        for action in domain.actions.values()
+        for effect in action.effects
+        for atom in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)
+    }
+    return [name for name, each in domain.predicates.items() if name in written or each.stale_with]
 
 
 def _others_are_broken(fault: Fault, for_good: list[Fault], skills: int) -> bool:

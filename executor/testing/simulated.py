@@ -23,7 +23,8 @@ class SimulatedWorld:
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
     duration of their action; of the actions, a random share `plain` has plain functions for handlers, which run in
-    threads, and each has `skills` handlers. With a `ledger`, a file, the world outlives the process.
+    threads, and each has `skills` handlers. With a `ledger`, a file, the world outlives the process. Where a fault has
+    the process die, `Crash` is raised (see `run_virtual`), or, if it is `deadly`, the process killed.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class SimulatedWorld:
         plain: float = 0.0,
         skills: int = 1,
         ledger: Path | None = None,
+        deadly: bool = False,
     ) -> None:
         self.problem: Problem = problem.classical if is_other_problem(problem) else problem  # type: ignore[assignment]
         self.seed = seed
@@ -46,6 +48,7 @@ class SimulatedWorld:
         self.wanted = wanted_of(self.problem.domain)
         self.lies: list[Atom] = []
         self.world = World(problem.domain)
+        self.deadly = deadly
         self._seconds = seconds
         self._add_handlers(plain, skills)
         self._add_observers(observe)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
@@ -421,7 +425,7 @@ def test_what_the_problem_leaves_unknown_is_decided_by_the_seed() -> None:
     }
 
 
-def test_a_world_in_a_file_outlives_its_process(tmp_path: Any) -> None:
+def test_a_world_in_a_file_outlives_its_process(tmp_path: Path) -> None:
     faults = [Fault(FaultKind.CRASH_AFTER, "move")]
     for _ in range(2):
         simulated = SimulatedWorld(problem(), faults=faults, ledger=tmp_path / "world.jsonl")
@@ -432,6 +436,35 @@ def test_a_world_in_a_file_outlives_its_process(tmp_path: Any) -> None:
     assert simulated.holds(LAB)
     assert simulated.applied == {"move(r1, hall, lab)": 1, "run/s1": 1}
     assert run_virtual(call(simulated, "move", "r1", "lab", "hall", key="run/s2")).success
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from executor import Executor
+from executor.testing import Fault, FaultKind, SimulatedWorld
+from planner.load import load
+
+problem, folder = load("courier", "one-parcel"), Path(sys.argv[1])
+faults = [Fault(FaultKind[sys.argv[2]], "pick_up")]
+simulated = SimulatedWorld(problem, faults=faults, ledger=folder / "world", deadly=True)
+executor = Executor(simulated.world, journal=folder / "runs.db")
+known = [each.run for each in executor.journal.runs()]
+outcome = asyncio.run(executor.resume("r") if known else executor.run(problem, run="r"))
+print(outcome.status.name, simulated.holds(problem.goal.hard), max(simulated.applied.values()))
+"""
+
+
+@pytest.mark.parametrize("kind", ["CRASH_BEFORE", "CRASH_AFTER"])
+def test_a_deadly_fault_kills_the_process_and_the_world_goes_on(tmp_path: Path, kind: str) -> None:
+    words = [sys.executable, "-c", KILLED, str(tmp_path), kind]
+    killed, resumed = (subprocess.run(words, capture_output=True, text=True, check=False) for _ in range(2))
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert resumed.returncode == 0, resumed.stderr
+    if kind == "CRASH_AFTER":
+        assert resumed.stdout.split() == ["SUCCEEDED", "True", "1"]
+    else:
+        assert resumed.stdout.split()[-1] == "1"
 
 
 @pytest.mark.parametrize(
@@ -451,8 +484,8 @@ def test_what_can_still_be_reached(faults: list[Fault], expected: bool) -> None:
     assert reachable(SimulatedWorld(problem(), skills=2).truth.simulation, faults, skills=2) is expected
 
 
-def reached(problem: Problem, broken: Step | None, most: int) -> bool | None:
-    """Return whether the goal can be reached without the step that is broken: the slow way, state by state."""
+def reached(problem: Problem, broken: Step | None, most: int, where: frozenset[Atom] | None = None) -> bool | None:
+    """Return whether the goal can be reached without the step that is broken, or broken `where` these facts hold."""
     start = Simulation(problem)
     seen, queue = {key_of(start)}, [start]
     for state in queue:
@@ -461,7 +494,8 @@ def reached(problem: Problem, broken: Step | None, most: int) -> bool | None:
         if len(seen) > most:
             return None
         for step, after in successors(state):
-            if (broken is None or str(step) != str(broken)) and key_of(after) not in seen:
+            is_broken = broken is not None and str(step) == str(broken) and where in {None, state.facts}
+            if not is_broken and key_of(after) not in seen:
                 seen.add(key_of(after))
                 queue.append(after)
     return False
@@ -474,7 +508,12 @@ def test_what_can_be_reached_is_what_is_reached_state_by_state(seed: int) -> Non
     broken = steps[seed % len(steps)] if steps and seed % 3 else None
     expected = reached(drawn, broken, most=300)
     faults = [Fault(FaultKind.FAILS, str(broken), times=None)] if broken else []
-    assert expected is None or reachable(SimulatedWorld(drawn).truth.simulation, faults) is expected
+    simulation = SimulatedWorld(drawn).truth.simulation
+    assert expected is None or reachable(simulation, faults) is expected
+    if broken is not None:
+        expected = reached(drawn, broken, most=300, where=simulation.facts)
+        found = reachable(simulation, not_where={Atom(broken.action, broken.arguments): simulation.facts})
+        assert expected is None or found is expected
 
 
 @pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "household", "incident", "runbook", "secretary"])
