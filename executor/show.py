@@ -46,10 +46,12 @@ STYLES: Final[Mapping[StepStatus, str]] = {
 class Show:
     """Shows runs on `stream`, stderr unless stated: a follower for the `listeners` of an `Executor`.
 
-    On a terminal, what is about no single step scrolls by above the steps: recoveries, questions, disagreements.
+    On a terminal, what is about no single step scrolls by above the steps: recoveries, questions, disagreements. What
+    is drawn there stays when the runs are over, unless it is `transient`.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, *, transient: bool = False) -> None:
+        self._is_transient = transient
         self._stream = stream or sys.stderr
         self._console = _console(self._stream)
         self._views: dict[str, View] = {}
@@ -88,19 +90,22 @@ class Show:
             return
         text = f"{view.run}: {line}" if len(self._views) > 1 else line
         if self._live is not None:
-            self._live.console.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+            from rich.text import Text  # noqa: PLC0415 - loaded only where something is drawn
+
+            self._live.console.print(Text(text, style="dim"), soft_wrap=True)
             return
         encoding = getattr(self._stream, "encoding", None) or "utf-8"
         self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
         self._stream.flush()
 
     def _began(self, console: Console) -> Live:
-        from rich.live import Live  # noqa: PLC0415 - loaded only where something is drawn
+        from rich.live import Live  # noqa: PLC0415 - as above
 
         live = Live(
             get_renderable=self._drawn,
             console=console,
             refresh_per_second=REDRAWS_PER_SECOND,
+            transient=self._is_transient,
             redirect_stdout=sys.stdout.isatty(),  # a pipe gets what is meant for it
             redirect_stderr=self._stream is sys.stderr,
         )

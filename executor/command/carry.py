@@ -89,7 +89,7 @@ def carry_out(wanted: Wanted, seconds: float | None) -> Ended:
         model=wanted.model,
         approve=None if wanted.is_real and not wanted.approves else lambda _: True,
         ask="later" if wanted.journal else None,
-        listeners=() if wanted.quiet else (Show(),),
+        listeners=() if wanted.quiet else (Show(transient=True),),
         seed=wanted.seed,
     )
     search = PLANNING_SECONDS if seconds is None else min(seconds, PLANNING_SECONDS)

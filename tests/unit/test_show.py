@@ -47,7 +47,8 @@ def shown(stream, size=3, handler=lambda **_: None, sees=True, runs=1):
     world = World(domain)
     world.handler("push")(handler)
     world.observer("fallen(d)")(lambda d: bool(d) and sees)
-    executor = Executor(world, listeners=(Show(stream),))
+    show = stream if isinstance(stream, Show) else Show(stream)
+    executor = Executor(world, listeners=(show,))
 
     async def all_runs():
         return await asyncio.gather(*(executor.run(plan, run=f"r{number}") for number in range(runs)))
@@ -102,6 +103,13 @@ def test_a_terminal_ends_with_all_steps_and_how_the_run_ended():
     last = CODES.sub("", stream.getvalue()).splitlines()[-4:]
     assert [line.split()[:3] for line in last[:3]] == [["succeeded", f"s{n}", f"push(d{n})"] for n in range(3)]
     assert last[3].startswith("succeeded, the goal was observed · 3 of 3 steps done")
+
+
+def test_what_is_transient_is_wiped_away_in_the_end():
+    stream = Terminal()
+    shown(Show(stream, transient=True), 3)
+    screen = stream.getvalue().splitlines()
+    assert screen[-1].endswith("\x1b[1A\x1b[2K" * 4), "four lines were drawn, and each is cleared"
 
 
 def test_a_terminal_that_cannot_draw_gets_plain_lines(monkeypatch):
