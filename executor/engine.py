@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,7 @@ from executor.stepping import Stepper
 from executor.stored import RunInfo
 from executor.survey import Survey
 from executor.world import World
+from planner.errors import PlanError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Goal, Problem, SoftGoal
 from planner.model.formulas import conjunction, conjuncts
@@ -199,7 +200,7 @@ class Executor:
 
         Raises `NoPlan` where there is none, and `PlanError` for a plan that does not fit the domain.
         """
-        plan, problem, dropped = self._planned(what, planning)
+        plan, problem, dropped = self._planned(what, planning, memory or ())
         if self.model is not None:
             plan = plan.model_copy(update={"model": self.model})
         name = run or uuid4().hex[:12]
@@ -213,18 +214,29 @@ class Executor:
         begun.start()
         return begun
 
-    def _planned(self, what: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
+    def _planned(
+        self, what: Any, planning: Mapping[str, Any], memory: Collection[str] = ()
+    ) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
         """Return the plan to carry out, its problem, and the soft goals that it gives up."""
         if isinstance(what, Problem) or is_other_problem(what):
             return self._solved(what, planning)
         if isinstance(what, Result):
             what = what.expect_plan()
         if isinstance(what, ActionPlan):
+            self._check(what, memory)
             problem = what.problem(self.world.model)
             check_tasks(what, problem, self.world.hierarchy)
             return what, problem, []
         problem = what.problem.classical if is_other_problem(what.problem) else what.problem
         return ActionPlan.of(what), problem, []
+
+    def _check(self, plan: ActionPlan, memory: Collection[str]) -> None:
+        """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
+        from executor.checks import check_plan, errors_in  # noqa: PLC0415 - plans that were found need no check
+
+        errors = errors_in(check_plan(plan, self.world, memory=memory))
+        if errors:
+            raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
     def _solved(self, problem: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
         """Return a plan for `problem`: for as much of the soft goals as can be had, the least useful given up first."""

@@ -22,7 +22,7 @@ from executor import (
     World,
 )
 from executor.testing import run_virtual
-from planner import Domain, Entity
+from planner import Domain, Entity, PlanError
 
 
 class Lamp(Entity):
@@ -39,11 +39,6 @@ def one(parameters=None, **fields):
 def ran(domain, world, *, goal="done", objects=(), memory=None, **options):
     executor = Executor(world, **options)
     return run_virtual(executor.run(domain.problem(objects=objects, goal=[goal]), memory=memory))
-
-
-def with_values(world, values, **options):
-    step = {"id": "s1", "action": "do", "parameters": values}
-    return run_virtual(Executor(world, **options).run(ActionPlan.model_validate({"steps": [step], "goal": ["done"]})))
 
 
 class Report(BaseModel):
@@ -126,14 +121,14 @@ def test_where_values_come_from(values, memory, got):
     ],
 )
 def test_values_that_do_not_fit_are_said_and_nothing_is_done(values, reason):
-    _, world = one({"size": Size})
+    domain, world = one({"size": Size})
     called = []
 
     async def do(size):
         called.append(size)
 
     world.handler("do")(do)
-    assert reason in with_values(world, values).reason
+    assert reason in ran(domain, world, memory=values).reason
     assert called == []
 
 
@@ -370,3 +365,13 @@ def test_an_event_goes_to_all_that_wait_for_it():
         return [(await run).steps[0].status for run in runs]
 
     assert run_virtual(main()) == [StepStatus.UNVERIFIED] * 3
+
+
+def test_a_plan_with_mistakes_is_not_begun_and_all_of_them_are_said():
+    _, world = one({"size": Size})
+    world.handler("do")(lambda size: size)
+    steps = [{"id": "a", "action": "doo"}, {"id": "b", "action": "do", "parameters": {"size": "{{c.data}}"}}]
+    with pytest.raises(PlanError) as raised:
+        run_virtual(Executor(world).run(ActionPlan.model_validate({"steps": steps, "goal": ["done"]})))
+    assert "'doo'" in str(raised.value)
+    assert "'c'" in str(raised.value)
