@@ -73,9 +73,9 @@ def patch(
     taken nor kept, and ones like those of `not_first` do not come first. Steps of `remaining` that do not fit the
     problem (any more) are not kept.
 
-    It is one search: the old steps are actions that follow each other, and entering them somewhere is another (so, for
-    goals only, do Fox, Gerevini, Long and Serina, 2006, measure stability). All plans are validated. Limits are those
-    of `planner.solve`; when one is reached, the best patch so far is returned, and `stopped_by` says which.
+    It is one search, in which the old steps are actions that follow each other. (That repaired plans had better be
+    close to the old ones: Fox, Gerevini, Long and Serina, 2006.) All plans are validated. Limits are those of
+    `planner.solve`; when one is reached, the best patch so far is returned, and `stopped_by` says which.
 
     Raises `InputError` for a weight or limits that are none, `PlanError` for fixed steps that do not fit the problem.
     """

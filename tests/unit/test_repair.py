@@ -101,6 +101,20 @@ def test_a_step_that_may_not_come_first_may_come_second() -> None:
     assert (texts(helped.steps), helped.kept) == (["open(a, c)", *texts(REST)], 2)
 
 
+def test_what_is_irrelevant_may_come_first_the_cheapest_that_does_no_harm() -> None:
+    domain = Domain("door")
+    domain.action("kick", requires=["lock"], provides=["dust", "not lock"], cost=0)
+    domain.action("wait", provides=["waited"], cost=3)
+    domain.action("nod", provides=["nodded"], cost=2)
+    domain.action("turn", requires=["lock"], provides=["open"])
+    problem = domain.problem(initial=["lock"], goal=["open"])
+    assert texts(patch(problem, [Step("turn")]).steps) == ["turn()"]
+    found = patch(problem, [Step("turn")], not_first=[Step("turn")])
+    assert (found.status, texts(found.steps), found.new, found.kept) == (Status.OPTIMAL, ["nod()", "turn()"], 1, 1)
+    banned = patch(problem, [Step("turn")], not_first=[Step("turn")], forbidden=[Step("nod")])
+    assert texts(banned.steps) == ["wait()", "turn()"]
+
+
 def test_steps_that_do_not_fit_any_more_are_not_kept() -> None:
     gone = steps_from("move(r, c, x)\nmove(r, x, d)\nmove(r, d, e)")
     found = patch(corridor(at="c"), gone, weight=3)
