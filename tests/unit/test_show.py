@@ -9,9 +9,19 @@ import re
 import pytest
 
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
-from executor.events import Answered, Asked, Disagreement, PlanChanged, RunEnded, RunStarted, StepEnded, StepStarted
+from executor.events import (
+    Answered,
+    Asked,
+    Disagreement,
+    PlanChanged,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepProgress,
+    StepStarted,
+)
 from executor.progress import View, news
-from executor.show import Show
+from executor.show import Show, _parts
 from executor.state import RunState
 from executor.texts import line_of
 from planner import Domain
@@ -170,6 +180,22 @@ def test_a_view_follows_changes_of_the_plan():
         ("s9", StepStatus.PENDING, ""),
         ("s2", StepStatus.PENDING, ""),
     ]
+
+
+def test_a_step_at_work_says_how_far_and_how_long():
+    state = state_of(20)
+    view = View.of(state, "r")
+    heard(state, view, StepStarted("s10", 2, "main", "k"))
+    assert view.rows["s10"].note == "attempt 2"
+    heard(state, view, StepProgress("s10", "painting\nred", 0.5))
+    lines = [str(part) for part in _parts(view, 3)]
+    assert lines[0] == "pending      s0  push(d0)"
+    heard(state, view, *(StepEnded(f"s{n}", StepStatus.SUCCEEDED) for n in range(10)))
+    lines = [str(part) for part in _parts(view, 3)]
+    assert lines[:2] == ["… 9 before", "succeeded    s9   push(d9)"]
+    assert re.fullmatch(r"running      s10  push\(d10\)  \d s 50% painting red", lines[2])
+    assert lines[4] == "… 8 after"
+    assert lines[5].startswith("10 of 20 steps done · 1 at work · ")
 
 
 @pytest.mark.parametrize(

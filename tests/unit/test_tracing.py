@@ -79,7 +79,7 @@ class Recorder(Tracer):
         return [span for span in self.spans if span.name.startswith(start)]
 
 
-def world(**handlers):
+def world(sees=True, **handlers):
     domain = Domain("meal")
     domain.action("boil", {}, provides=["boiled"], tags=["idempotent"])
     domain.action("serve", {}, requires=["boiled"], provides=["served"])
@@ -87,7 +87,7 @@ def world(**handlers):
     for name in ("boil", "serve"):
         found.handler(name)(handlers.get(name, lambda: None))
     for fact in ("boiled", "served"):
-        found.observer(fact)(lambda: True)
+        found.observer(fact)(lambda: sees)
     return found, domain.problem(goal=["served"])
 
 
@@ -150,10 +150,8 @@ def test_each_attempt_that_fails_is_an_error_and_so_is_what_fails_for_good():
         calls.append(1)
         raise ConnectionError("no gas" if len(calls) < 3 else "no pot")
 
-    found, problem = world(boil=boil)
+    found, problem = world(sees=False, boil=boil)
     found.policy("boil", Policy(retries=2, backoff=0, jitter=0))
-    found.observers.clear()
-    found._looks.clear()
     recorder, _, outcome = traced(found, problem)
     assert outcome.status is RunStatus.FAILED
     attempts = recorder.named("attempt")
@@ -168,13 +166,13 @@ def test_each_attempt_that_fails_is_an_error_and_so_is_what_fails_for_good():
 
 
 def test_a_step_that_is_never_begun_has_a_span_without_attempts():
-    domain = Domain("one")
-    domain.action("do", {}, provides=["done"])
-    recorder, _, outcome = traced(World(domain), ActionPlan.model_validate({"steps": [{"id": "s1", "action": "do"}]}))
+    found, problem = world(sees=False)
+    found.check("boil")(lambda: "the kettle is broken")
+    recorder, _, outcome = traced(found, problem)
     assert outcome.status is RunStatus.FAILED
     assert not recorder.named("attempt")
     (step,) = recorder.named("step")
-    assert step.status.description == "do has no handler"
+    assert "the kettle is broken" in step.status.description
     assert step.ended
 
 
@@ -184,7 +182,13 @@ def test_a_run_that_waits_ends_its_spans_and_begins_others_when_it_is_taken_up(t
     assert outcome.status is RunStatus.WAITING
     assert all(span.ended for span in recorder.spans)
     assert ("waiting", {"forethought.for": "doorbell"}) in recorder.named("step serve")[0].events
-    asyncio.run(executor.resume("r", results={"s2": True}))
+
+    async def taken_up():
+        before = context.get_current()
+        await executor.resume("r", results={"s2": True})
+        assert context.get_current() == before
+
+    asyncio.run(taken_up())
     again = recorder.spans[len(recorder.spans) - 2 :]
     assert [span.name for span in again] == [f"run {outcome.state.plan.name}", "step serve"]
     assert again[0].events[0][0] == "resumed"
