@@ -19,6 +19,7 @@ from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.repair.values import Values
 from planner.validate import Simulation, validate
+from planner.validate.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def undo(
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
     whole = with_spare(replace(problem, goal=Goal()), ())
-    values = Values(problem.domain, frozenset(before), tuple([each.item for each in exempt]))
+    values = Values(problem.domain, State(before), tuple([each.item for each in exempt]))
     reversible = tuple([each for each in written if not each.irreversible])
     found = _Undoing(whole, actions_of(forbidden), values, reversible, budget).result()
     found = replace(found, exempt=exempt)

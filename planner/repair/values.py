@@ -8,19 +8,20 @@ from planner.errors import InputError, did_you_mean
 from planner.model import OPEN, And, Atom, DomainModel, Equals, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.formulas import conjunction
 from planner.records import dataclass
+from planner.validate.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The `facts` at that time; what an item of `exempt` covers does not count."""
+    """The facts of `state`, that of the time; what an item of `exempt` covers does not count."""
 
     domain: DomainModel
-    facts: frozenset[Atom]
+    state: State
     exempt: tuple[Atom, ...]
 
     def held(self, fact: Atom) -> bool:
         """Return whether `fact` held."""
-        return fact in self.facts
+        return fact in self.state
 
     def wish(self, item: Atom) -> Formula:
         """Return that what `item` covers is as it was: what held does, and nothing else.
@@ -31,7 +32,7 @@ class Values:
         if predicate is None or len(predicate.parameters) != len(item.args):
             hint = did_you_mean(item.predicate, self.domain.predicates)
             raise InputError(f"{item} is no item of domain '{self.domain.name}'", hint=hint)
-        held = [fact for fact in sorted(self.facts, key=str) if item.matches(fact) and not self._is_exempt(fact)]
+        held = [fact for fact in sorted(self.state.matching(item), key=str) if not self._is_exempt(fact)]
         if OPEN not in item.args:
             exempt = self._is_exempt(item)
             return And() if exempt else item if held else Not(item)

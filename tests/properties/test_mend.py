@@ -49,13 +49,14 @@ def check(problem, steps):
 
 
 @pytest.mark.parametrize("features", range(len(FEATURES)))
-def test_no_plan_keeps_more(features):
+@pytest.mark.parametrize("block", range(2))
+def test_no_plan_keeps_more(block, features):
     left = []
-    for seed in range(100):
+    for seed in range(1000 * block, 1000 * block + 45):
         problem, steps = foreign(random.Random(seed), FEATURES[features])
         try:
             left.append(check(problem, steps))
         except TooManyStates:
             continue
-    assert sum(each is not None for each in left) > 30
-    assert sum(bool(each) for each in left) > 5
+    assert sum(each is not None for each in left) > 12
+    assert sum(bool(each) for each in left) > 2

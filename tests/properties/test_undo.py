@@ -66,14 +66,15 @@ def check(problem, before, written):
 
 
 @pytest.mark.parametrize("features", range(len(FEATURES)))
-def test_no_steps_undo_more(features):
+@pytest.mark.parametrize("block", range(2))
+def test_no_steps_undo_more(block, features):
     restored = left = 0
-    for seed in range(100):
+    for seed in range(1000 * block, 1000 * block + 45):
         case = ran(random.Random(seed), FEATURES[features])
         try:
             counts = check(*case)
         except TooManyStates:
             continue
         restored, left = restored + counts[0], left + counts[1]
-    assert restored > 15
-    assert left > 15
+    assert restored > 5
+    assert left > 5
