@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
+from executor.beliefs import Beliefs
 from executor.events import Event, FactsSeen
-from executor.observe import Lookout
+from executor.observe import Looked, Lookout
 from executor.state import RunState
 from executor.status import StepStatus
+from planner.model import Atom
 
 
 class Verdict(Enum):
@@ -51,6 +53,11 @@ async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
         emit(FactsSeen(tuple(news), "the goal"))
     if not beliefs.is_true(state.goal):
         return Verdict.MISSING
-    unseen = [fact for fact in facts if fact not in looked.seen and not beliefs.is_trusted(fact)]
+    unseen = [fact for fact in facts if not _confirmed(fact, looked, beliefs)]
     rests = beliefs.decisive(unseen, lambda simulation: simulation.holds(state.goal))
     return Verdict.ASSUMED if rests else Verdict.SEEN
+
+
+def _confirmed(fact: Atom, looked: Looked, beliefs: Beliefs) -> bool:
+    """Return whether a look bears out what is believed; it may not, as what is stale stays false for a while."""
+    return looked.seen[fact] is beliefs.holds(fact) if fact in looked.seen else beliefs.is_trusted(fact)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from executor.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.engine import Executor, Outcome
 from executor.events import Asked, Event, Rung, RungTaken
 from executor.plans import ActionPlan
+from executor.state import RunState, Tried
 from executor.testing import Crash, SimulatedWorld, run_virtual
 from planner.validate import Simulation
 
@@ -37,17 +38,17 @@ class Carried:
     crashes: int = 0
     seconds: float = 0.0
     listeners: tuple[Callable[[Event], None], ...] = ()
-    before_undoing: Simulation | None = None
-    """The true state when the run gave up the goal, and began to undo what it had done."""
+    undoing: tuple[Simulation, dict[tuple[str, tuple[str, ...]], Tried]] | None = None
+    """The true state, and what had failed, when the run gave up the goal and began to undo what it had done."""
 
-    def given_up(self) -> Simulation:
-        """Return the true state in which the goal was given up: the last one, or that before it was undone."""
-        return self.before_undoing or self.simulated.truth.simulation
+    @contextmanager
+    def follow(self, state: RunState, _run: str) -> Iterator[Callable[[Event], None]]:
+        """Follow a run, to see when it gives up."""
+        yield lambda event: self._note(event, state)
 
-    def note(self, event: Event) -> None:
-        """Remember the state in which a run gives up."""
-        if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.before_undoing is None:
-            self.before_undoing = self.simulated.truth.simulation.copy()
+    def _note(self, event: Event, state: RunState) -> None:
+        if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.undoing is None:
+            self.undoing = self.simulated.truth.simulation.copy(), dict(state.tried)
 
 
 def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:
@@ -104,7 +105,7 @@ def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
         journal=journal if setting.has_journal else None,
         approve=lambda _: True,
         ask=answer if setting.is_asked else None,
-        listeners=(carried.note, *carried.listeners),
+        listeners=(carried, *carried.listeners),
         seed=setting.seed,
     )
 

@@ -115,7 +115,8 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
                 found.append(f"{act.step} was done twice for one step")
             elif not changed and _stands_in(act.by, before, setting, outcome):
                 found.append(f"{act.step} was done again for another step, and changed nothing")
-            before.add(act.by)
+            if changed or act.written:
+                before.add(act.by)
     return ", ".join(found)
 
 
@@ -126,21 +127,17 @@ def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -
     return key not in planned and bool(before & unsure)
 
 
-def spent(outcome: Outcome) -> list[Atom]:
-    """Return the ground actions that are not to be tried again at all."""
-    tried = outcome.state.tried.items()
-    return [Atom(*key) for key, each in tried if each.spent or each.times >= MOST_TRIES]
-
-
 def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
     """Return whether a run could have gone on that says it failed."""
-    state = carried.given_up()
+    state, tried = carried.undoing or (carried.simulated.truth.simulation, outcome.state.tried)
     if not outcome.state.has_goal:  # a plan of tasks alone: what comes after a failed step cannot be done for it
         return Verdict(Ending.OUT_OF_REACH)
     if not reachable(state, setting.faults, skills=setting.skills):
         return Verdict(Ending.OUT_OF_REACH)
-    failed = {Atom(*key): each.facts for key, each in outcome.state.tried.items()}
-    if not reachable(state, setting.faults, skills=setting.skills, unused=spent(outcome), not_where=failed):
+    here = state.facts
+    unused = [Atom(*key) for key, each in tried.items() if each.spent or each.times >= MOST_TRIES or each.facts == here]
+    elsewhere = {Atom(*key): each.facts for key, each in tried.items() if Atom(*key) not in unused}
+    if not reachable(state, setting.faults, skills=setting.skills, unused=unused, not_where=elsewhere):
         return Verdict(Ending.SPENT)
     if not setting.is_clear:
         return Verdict(Ending.BLIND)
