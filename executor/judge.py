@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from executor.beliefs import Beliefs, is_in_place
@@ -15,6 +14,7 @@ from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
 from planner.model import Action, Atom, Not
 from planner.plan import Step
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

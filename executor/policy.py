@@ -19,11 +19,13 @@ class Policy:
     """What holds for an action, or for one step.
 
     `timeout`, `backoff` (the first pause), `longest` (no pause is longer) and `cache_for` are seconds. `retries` is how
-    often a failed attempt is made again; None means twice for what is idempotent or only reads, else never. `retry_on`
-    are exception types, or a function of the failure (an exception, or the `ActionResult`); None means all. `lock`
-    keeps two steps with the same arguments from running at once, in all runs of one executor; a tuple of parameters
-    names those that count. `rate` is (how many, in how many seconds). `cache_for` serves answers of read-only actions
-    again.
+    often a failed attempt is made again; None means twice for what is idempotent or only reads, else once, and only
+    where the handler did not say itself that it failed: it raised, or took too long, or its effects are missing though
+    it says that it is done. What is not idempotent is tried again only if all its effects were conclusively seen to be
+    missing, or where its handler says that it failed and `retries` are stated. `retry_on` are exception types, or a
+    function of the failure (an exception, or the `ActionResult`); None means all. `lock` keeps two steps with the same
+    arguments from running at once, in all runs of one executor; a tuple of parameters names those that count. `rate` is
+    (how many, in how many seconds). `cache_for` serves answers of read-only actions again.
     """
 
     timeout: float | None = None

@@ -12,7 +12,7 @@ from typing import Any
 from executor.edges import edges
 from executor.events import Event, RunEnded
 from executor.goal import Verdict, looked_at
-from executor.judge import Expected, expected
+from executor.judge import Expected
 from executor.perform import Attempt
 from executor.recovery import Ladder
 from executor.results import ActionResult, Metrics, result_of
@@ -39,6 +39,8 @@ class Loop:
     """Whether to stay while nothing but answers from outside is missing."""
     agenda: Agenda = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
+    _back: list[str] = field(init=False, default_factory=list)
+    """Those of the steps in tasks that are over."""
     _seen: set[str] = field(init=False, default_factory=set)
     _inbox: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _arrived: dict[str, Any] = field(init=False, default_factory=dict)
@@ -127,7 +129,7 @@ class Loop:
 
     def _wanted(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
-        return NOTHING if simulation.objection(record.step) else expected(self.state.beliefs, record.step)
+        return NOTHING if simulation.objection(record.step) else self.stepper.wanted(record)
 
     def _react(self) -> bool:
         """Go on from the furthest point of the plan that works as things are; return whether there is one."""
@@ -155,7 +157,7 @@ class Loop:
         if self.stepper.aborted.is_set() or self._unsettled():
             return
         while ids := self.agenda.take(len(self._tasks), self.most):
-            if len(ids) == 1 and self.state.model in SINGLE:
+            if len(ids) == 1 and not self._tasks and not self._records({StepStatus.WAITING}):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._ended(ids[0])
                 if self.state.model == "reactive" or self._unsettled() or self.stepper.aborted.is_set():
@@ -170,7 +172,12 @@ class Loop:
         return bool(self.stepper.replanning) or any(record.id not in known for record in self._records(TROUBLE))
 
     def _start(self, record: StepRecord) -> None:
-        self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record))
+        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record))
+        task.add_done_callback(lambda _: self._came_back(record.id))
+
+    def _came_back(self, id_: str) -> None:
+        self._back.append(id_)
+        self._inbox.set()
 
     def _ended(self, id_: str) -> None:
         if self.state.steps[id_].status in DONE:
@@ -178,12 +185,9 @@ class Loop:
 
     async def _next(self) -> None:
         """Wait until a step ends, or something comes from outside."""
-        inbox = asyncio.ensure_future(self._inbox.wait())
-        try:
-            await asyncio.wait([*self._tasks.values(), inbox], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            inbox.cancel()
-        for id_ in [id_ for id_, task in self._tasks.items() if task.done()]:
+        await self._inbox.wait()
+        back, self._back = self._back, []
+        for id_ in back:
             self._tasks.pop(id_).result()
             self._ended(id_)
         await self._deliver()

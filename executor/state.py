@@ -31,6 +31,7 @@ from executor.events import (
 )
 from executor.hierarchy import TASKS, Hierarchy
 from executor.plans import ActionPlan, PlanStep
+from executor.stated import Reader
 from executor.status import RunStatus, StepStatus
 from planner.model import Atom, DomainModel, Formula, Problem, SoftGoal
 from planner.model.actions import added
@@ -114,6 +115,8 @@ class RunState:
         self.hierarchy = Hierarchy.of(plan, problem, methods)
         """The tasks that the plan came of, if it did and is to do them."""
         self.objects = Bindings(problem, self.problem)
+        self.reader = Reader(self.problem)
+        """Reads what steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.memory = Memory()
         self.run = ""

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from executor.context import Context
@@ -24,7 +24,7 @@ from executor.events import (
     StepStarted,
     StepWaiting,
 )
-from executor.judge import Expected, Judgement, expected, judged
+from executor.judge import Expected, Judgement, expected, judged, literal_of
 from executor.observe import Looked, Lookout
 from executor.parameters import Missing, filled
 from executor.perform import Attempt, Performer, passes
@@ -32,7 +32,10 @@ from executor.policy import TWICE, Policy
 from executor.state import RunState, StepRecord
 from executor.status import StepStatus
 from executor.world import Skill, World
+from planner.declare.places import CodePlace
 from planner.model import Action, Atom
+from planner.model.formulas import conjuncts
+from planner.records import replace
 
 
 class Asker(Protocol):
@@ -121,16 +124,32 @@ class Stepper:
     def _objection(self, record: StepRecord) -> str:
         found = self.state.beliefs.simulation.objection(record.step)
         if found is None:
-            return ""
+            return self._stated_objection(record) if record.plan.requires else ""
         return found.misfit or f"it requires {found.condition}, which does not hold"
+
+    def _stated_objection(self, record: StepRecord) -> str:
+        """Return what the step itself requires, beyond its action, and does not hold."""
+        stated = self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
+        lacking = [str(part) for part in conjuncts(stated) if not self.state.beliefs.is_true(part)]
+        return f"the step requires {lacking[0]}, which does not hold" if lacking else ""
+
+    def wanted(self, record: StepRecord) -> Expected:
+        """Return what the step should change, as far as its action and its plan say."""
+        found = expected(self.state.beliefs, record.step)
+        if not record.plan.expects:
+            return found
+        effects, _ = self.state.reader.expected(record.plan.expects, CodePlace(f"step {record.id!r}"))
+        facts = {**found.facts, **dict(literal_of(each) for each in effects)}
+        changed = [fact for fact, holds in facts.items() if self.state.beliefs.holds(fact) is not holds]
+        return replace(found, facts=facts, changed=found.changed.union(changed))
 
     async def _expected(self, record: StepRecord) -> Expected:
         """Return what the step should change; items that are changed in place are looked at before."""
-        wanted = expected(self.state.beliefs, record.step)
+        wanted = self.wanted(record)
         blank = [item for item, version in wanted.items.items() if version is None and self.lookout.can_see(item)]
         if blank:
             await self.look(blank)
-            wanted = expected(self.state.beliefs, record.step)
+            wanted = self.wanted(record)
         return wanted
 
     async def look(self, facts: list[Atom]) -> Looked:
@@ -201,7 +220,7 @@ class Stepper:
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
         found = self._settled(record, action, found)
         harmless = not action.tags.isdisjoint({"idempotent", "read_only"})
-        retries = max(self._retries(action, policy), int(bool(got.in_doubt)))
+        retries = self._retries(action, policy, got)
         busy = self.performer.still_working(record.step) is not None
         if attempt is not None and not busy and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
             if got.crashed and (harmless or found.absent):
@@ -232,10 +251,13 @@ class Stepper:
             return replace(found, status=StepStatus.FAILED)
         return found
 
-    def _retries(self, action: Action, policy: Policy) -> int:
+    def _retries(self, action: Action, policy: Policy, got: Attempt) -> int:
+        """Return how often a step is tried again; once, if it is not harmless and did not say itself that it failed."""
         if policy.retries is not None:
             return policy.retries
-        return 0 if action.tags.isdisjoint({"idempotent", "read_only"}) else TWICE
+        if not action.tags.isdisjoint({"idempotent", "read_only"}):
+            return TWICE
+        return int(got.result.success or got.raised is not None or bool(got.in_doubt))
 
     async def _again(self, record: StepRecord, skill: Skill, policy: Policy, tried: set[str]) -> None:
         """Wait before the next attempt, and say that it is made."""

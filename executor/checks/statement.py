@@ -10,6 +10,7 @@ from executor.checks.findings import PLAN, Path, PlanFinding
 from executor.plans import ActionPlan, Goals
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace
+from planner.declare.syntax import cannot_name, is_name
 from planner.declare.types import Types
 from planner.errors import InputError
 from planner.model import DomainModel, Problem
@@ -35,6 +36,10 @@ def statement(plan: ActionPlan, domain: DomainModel) -> Statement:
     except InputError:
         known, findings = _objects(plan, domain)
         start = not findings
+        if not is_name(plan.name):
+            message, rule = cannot_name(plan.name, "a problem")
+            findings.append(PLAN.error("statement", message, "name", hint=rule))
+            known = known.model_copy(update={"name": "plan"})
         empty = {"initial": (), "values": {}, "unknown": (), "ran": (), "goal": Goals()}
         good = known.model_copy(update=empty)
         for path, fields in _pieces(known):

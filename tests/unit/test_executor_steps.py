@@ -375,3 +375,31 @@ def test_a_plan_with_mistakes_is_not_begun_and_all_of_them_are_said():
         run_virtual(Executor(world).run(ActionPlan.model_validate({"steps": steps, "goal": ["done"]})))
     assert "'doo'" in str(raised.value)
     assert "'c'" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("stated", "status", "reason"),
+    [
+        ({"requires": ["ready"]}, StepStatus.FAILED, "the step requires ready, which does not hold"),
+        ({"expects": ["signed"]}, StepStatus.PARTIAL, "its effect signed did not come about"),
+        ({"expects": ["not ready"]}, StepStatus.SUCCEEDED, ""),
+    ],
+)
+def test_a_step_may_state_more_than_its_action(stated, status, reason):
+    domain, world = one()
+    for name in ("ready", "signed"):
+        domain.predicate(name)
+    world = World(domain)
+    done = []
+    world.handler("do")(lambda: done.append(1))
+    for name in ("ready", "signed"):
+        world.observer(name, conclusive=True)(lambda: False)
+    world.observer("done", conclusive=True)(lambda: bool(done))
+    plan = ActionPlan.model_validate({"steps": [{"id": "s1", "action": "do", **stated}]})
+    executor = Executor(world)
+    if status is StepStatus.FAILED:
+        with pytest.raises(PlanError, match="ready"):
+            run_virtual(executor.run(plan))
+        return
+    step = run_virtual(executor.run(plan)).steps[0]
+    assert (step.status, step.reason) == (status, reason)
