@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor.beliefs import Beliefs
@@ -14,6 +13,7 @@ from executor.observers import NOTHING, Observer, Sighting
 from executor.threads import called
 from executor.world import World
 from planner.model import Atom
+from planner.records import dataclass, field
 
 SHORTEST: Final = 0.01
 """Seconds until an observer is asked again whether an effect has come about; each time twice as long."""
@@ -43,12 +43,38 @@ class Lookout:
     def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
         self._objects = objects
+        self._due: dict[Atom, float] = {}
+        """When all observers must have seen what was done to a fact last, in the time of the loop."""
+
+    def acted(self, facts: Iterable[Atom]) -> None:
+        """Note that something was just done that should change `facts`."""
+        now = asyncio.get_running_loop().time()
+        for fact in facts:
+            settle = self.settle_within([fact])
+            if settle:
+                self._due[fact] = now + settle
 
     def can_see(self, fact: Atom) -> bool:
         """Return whether some observer looks at facts like `fact`."""
         return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
 
     async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
+        """Return what observers say about `facts`, after those that may be late have had their time."""
+        facts, pause = list(facts), SHORTEST
+        while True:
+            looked = await self._look(facts, beliefs)
+            now = asyncio.get_running_loop().time()
+            late = [
+                self._due[fact]
+                for fact, holds in looked.seen.items()
+                if self._due.get(fact, now) > now and holds is not beliefs.holds(fact)
+            ]
+            if not late:
+                return looked
+            await asyncio.sleep(min(pause, max(late) - now))
+            pause = min(2 * pause, LONGEST)
+
+    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
         """Return what observers say about `facts`; each look is made once, all at the same time."""
         asked = {fact: self._world.observers_of(fact) for fact in facts}
         looks = dict.fromkeys([each for found in asked.values() for each in found])
@@ -80,7 +106,7 @@ class Lookout:
         pause = SHORTEST
         while True:
             now = asyncio.get_running_loop().time()
-            looked = await self.look(facts, beliefs)
+            looked = await self._look(facts, beliefs)
             wrong = any(looked.seen.get(fact, holds) is not holds for fact, holds in expected.items())
             same = any(fact in looked.versions and looked.versions[fact] == old for fact, old in items.items())
             if now >= since + settle or not (wrong or same):

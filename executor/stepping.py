@@ -212,6 +212,7 @@ class Stepper:
         if action.creates:
             self.emit(StepReturned(record.id, result))
         visible = [fact for fact in wanted.all if self.lookout.can_see(fact)]
+        self.lookout.acted(visible)
         if visible:
             if not action.creates:
                 self.emit(StepReturned(record.id, result))
