@@ -101,7 +101,7 @@ def _first(board: Board, run: Run, meanwhile: Meanwhile) -> Steps:
     )
     guided, unguided, descent = [greedy, weighted, deferred], [blind], None
     if meanwhile.steps is not None:
-        descent = Contender(meanwhile.steps, 1, by=DEPTH_FIRST)
+        descent = Contender(_descending(meanwhile), 1, by=DEPTH_FIRST)
         unguided.insert(0, descent)
     if not board.ground.is_ordered:
         guided.append(Contender(_begun(lambda: Partial(board, 0, 1, 1), run), 2, by=PARTIAL))
@@ -124,6 +124,18 @@ def _for(seconds: float, steps: Steps) -> Steps:
         try:
             next(steps)
         except StopIteration as stop:
+            return cast("Ending", stop.value)
+        yield
+    return Ending.INCOMPLETE
+
+
+def _descending(meanwhile: Meanwhile) -> Steps:
+    """Go on with the descent, unless it has come to its end while somebody asked the budget."""
+    while meanwhile.steps is not None:
+        try:
+            next(meanwhile.steps)
+        except StopIteration as stop:
+            meanwhile.steps = None
             return cast("Ending", stop.value)
         yield
     return Ending.INCOMPLETE

@@ -209,10 +209,10 @@ class _Repairing:
             depth=standing.depth(min(anew)) if anew else 0,
         )
 
-    @staticmethod
-    def _nothing(unproved: Result | None) -> Repair:
+    def _nothing(self, unproved: Result | None) -> Repair:
         if unproved is None:
             reason = "what is left of the tasks cannot be done from this state"
+            reason = reason if self._left else "the tasks are done, and the goal does not hold"
             return Repair(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=reason)
         reason = f"no repair was found: {unproved.stopped_by.value}"
         return Repair(Status.UNKNOWN, unproved.stopped_by, reason=reason)

@@ -10,14 +10,17 @@ import htn.search.partial
 from htn.grounding.ground import ground
 from htn.hddl import parse_domain, parse_problem
 from htn.lifted.machine import machine
+from htn.lifted.turns import Meanwhile
 from htn.model import HtnProblem
 from htn.search.arrays import Board
 from htn.search.partial import Partial
 from htn.solve import solve
+from htn.strategy import _descending
 from planner.budget import Budget, LimitReached
 from planner.cli.interrupt import GRACE, Watchman, interruptible
 from planner.compiled import library
 from planner.plan import Status, StoppedBy
+from planner.search import Ending, Run
 
 
 class Counting(Budget):
@@ -105,3 +108,33 @@ def test_what_takes_far_too_long_is_broken_off_all_the_same(monkeypatch: pytest.
         with watchman.searching(), pytest.raises(LimitReached) as ended:
             solve(workshop(3), mode="first")
     assert ended.value.stopped_by is StoppedBy.TIME
+
+
+class Short:
+    """A descent that ends at its third step."""
+
+    is_straight = False
+
+    def steps(self):
+        yield
+        yield
+        return Ending.FIRST_PLAN
+
+
+def ending_of(steps):
+    try:
+        while True:
+            next(steps)
+    except StopIteration as stop:
+        return stop.value
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+def test_a_descent_may_end_while_somebody_asks_the_budget(asked, monkeypatch):
+    monkeypatch.setattr(htn.lifted.turns, "AFTER", 0.0)
+    meanwhile = Meanwhile(Budget(), Short(), Run(), enough=False)
+    steps = _descending(meanwhile)
+    next(steps)
+    for _ in range(asked):
+        meanwhile.check()
+    assert ending_of(steps) is (Ending.INCOMPLETE if asked else Ending.FIRST_PLAN)

@@ -270,6 +270,7 @@ def test_tasks_that_are_done_do_not_come_back_when_the_goal_is_gone():
     problem, plan = broken_board()
     found = repair(now(problem, plan.steps, ["not rested(ada)"]), plan, done=range(len(plan.steps)))
     assert found.status is Status.UNSOLVABLE
+    assert found.reason == "the tasks are done, and the goal does not hold"
 
 
 def test_a_second_repair_goes_on_from_the_first():
