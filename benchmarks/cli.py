@@ -6,6 +6,7 @@ import typer
 
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
+from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
 from benchmarks.tools.command import tools
 
@@ -22,6 +23,7 @@ for command in (
     listing.planners,
     tools,
     faults,
+    overhead,
     patch,
 ):
     app.command()(command)
