@@ -60,10 +60,10 @@ def check(problem, remaining, weight, fixed=(), **bans):
 
 
 @pytest.mark.parametrize("features", range(len(FEATURES)))
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(7))
 def test_no_reentry_is_better(block, features):
     checked = patched = 0
-    for seed in range(1000 * block, 1000 * block + 70):
+    for seed in range(1000 * block, 1000 * block + 40):
         rng = random.Random(seed)
         case = broken(rng, FEATURES[features])
         if case is None:
@@ -75,8 +75,8 @@ def test_no_reentry_is_better(block, features):
             checked += 1
         except TooManyStates:
             continue
-    assert checked > 12
-    assert patched > 15
+    assert checked > 5
+    assert patched > 5
 
 
 @pytest.mark.parametrize("block", range(4))
