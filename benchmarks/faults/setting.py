@@ -44,9 +44,10 @@ class Setting:
 
     @property
     def is_clear(self) -> bool:
-        """Whether observers can say everything at once, and none of them has a fault."""
+        """Whether observers can say everything, none of them has a fault, and nothing goes stale: that is not seen."""
         sound = not any(fault.kind.is_of_observers for fault in self.faults)
-        return sound and self.observe.share == 1 and self.observe.conclusive
+        fresh = not any(each.stale_with for each in classical(self.plan).domain.predicates.values())
+        return sound and fresh and self.observe.share == 1 and self.observe.conclusive
 
     def __str__(self) -> str:
         what = f"{classical(self.plan).domain.name}/{classical(self.plan).name}"

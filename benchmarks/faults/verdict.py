@@ -121,7 +121,12 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
 
 
 def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -> bool:
-    """Return whether the step with this key is a new one, for one of those `before` that nobody knew to be done."""
+    """Return whether the step with this key is a new one, for one of those `before` that nobody knew to be done.
+
+    A step that undoes something may be needed for what it takes away, which only seems to be there.
+    """
+    if any(each.plan.undoes for each in outcome.steps if f"{outcome.run}/{each.id}" == key):
+        return False
     planned = {f"{outcome.run}/s{number}" for number in range(1, len(setting.plan.steps) + 1)}
     unsure = {f"{outcome.run}/{each.id}" for each in outcome.steps if each.status is not StepStatus.SUCCEEDED}
     return key not in planned and bool(before & unsure)
