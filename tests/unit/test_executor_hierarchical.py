@@ -16,7 +16,10 @@ from domains.travel.declarations import methods
 from domains.travel.instances import board, couple, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
 from executor.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
+from executor.goal import Verdict, looked_at
+from executor.observe import Lookout
 from executor.recovery import Recovery
+from executor.state import RunState
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
 from htn.cases import plan_of
 from htn.model import HtnProblem
@@ -337,3 +340,12 @@ def was_seen(outcome, simulated, id_):
     if any(act.by.endswith(f"/{id_}") for act in simulated.acts):
         return True
     return all(note.provenance is Provenance.OBSERVED for note in outcome.state.steps[id_].facts)
+
+
+def test_tasks_of_which_steps_are_left_are_not_done_whatever_holds():
+    problem, plan = plan_with_tasks()
+    world = SimulatedWorld(problem).world
+    state = RunState(world.model, plan, problem.classical, world.hierarchy)
+    assert state.beliefs.is_true(state.goal)
+    events = []
+    assert run_virtual(looked_at(state, Lookout(world, state.objects), events.append)) is Verdict.MISSING
