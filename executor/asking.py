@@ -67,6 +67,8 @@ class Asking:
 
     async def approval(self, record: StepRecord, action: Action) -> str | None:
         """Return why the step is not allowed; nothing where it is, None where nobody has decided: then it waits."""
+        if self.permit is None and "needs_approval" not in action.tags:
+            return ""
         request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), "")
         if self.permit is not None:
             refused = _refusal(await _called(self.permit, request), "permission")

@@ -104,6 +104,8 @@ class Beliefs:
         """Return the facts among those that `changes` end which go stale, and are not undone by the step itself."""
         written = [*changes.provided, *changes.retracted, *changes.modified]
         patterns = self._staleness.of(written)
+        if not patterns:
+            return frozenset()
         return frozenset(fact for fact in changes.removed if any(pattern.matches(fact) for pattern in patterns))
 
     def take(self, notes: Iterable[Note]) -> None:

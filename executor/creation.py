@@ -68,6 +68,10 @@ class Bindings(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._created[name] if name in self._created else self._entities[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the object called `name`, or `default`."""
+        return self._created[name] if name in self._created else self._entities.get(name, default)
+
     def __iter__(self) -> Iterator[str]:
         yield from {**self._entities, **self._created}
 

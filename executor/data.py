@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
 
 from executor.results import ActionResult, Wait, texts
 
-_FIELDS = {kind: tuple([each.name for each in fields(kind)]) for kind in (ActionResult, Wait)}
+_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
 _PLAIN = (str, int, float, bool, type(None))
 
 

@@ -6,13 +6,13 @@ Steps are named by their ids. What a handler returned is kept as JSON-ready data
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final
 
 from executor.plans import ExecutionModel
 from executor.status import RunStatus, StepStatus
 from planner.model import Atom
+from planner.records import dataclass, field
 
 
 class Provenance(Enum):
@@ -232,7 +232,7 @@ Event = (
 )
 KINDS: Final[Mapping[str, type[Any]]] = {each.__name__: each for each in Event.__args__}
 """The kinds of events by name."""
-_FIELDS: Final = {kind: tuple([each.name for each in fields(kind)]) for kind in KINDS.values()}
+_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in KINDS.values()}
 _ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
     StepEnded: {"status": StepStatus},
     RunEnded: {"status": RunStatus},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from pydantic import BaseModel
 
 from planner.errors import InputError, did_you_mean
 from planner.model import Atom, Literal
+from planner.records import dataclass, field
 
 SURE: Final = 1.0
 
@@ -46,7 +46,7 @@ class ActionResult:
     created: Mapping[str, Any] = field(default_factory=dict)
     next_actions: tuple[str, ...] = ()
     confidence: float = SURE
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = Metrics()
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
@@ -55,8 +55,8 @@ class ActionResult:
             raise InputError(f"confidence is between 0 and 1, not {self.confidence!r}")
         for name in ("observed", "next_actions"):
             value = getattr(self, name)
-            items = (value,) if isinstance(value, str | Atom) else tuple(value)
-            object.__setattr__(self, name, items)
+            if not isinstance(value, tuple):
+                object.__setattr__(self, name, (value,) if isinstance(value, str | Atom) else tuple(value))
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
@@ -86,7 +86,7 @@ class Wait:
         object.__setattr__(self, "choices", tuple(self.choices))
 
 
-_FIELDS: Final = frozenset(each.name for each in fields(ActionResult))
+_FIELDS: Final = frozenset(ActionResult.__match_args__)
 
 
 def result_of(returned: Any) -> ActionResult:  # noqa: PLR0911 - a line for each kind
