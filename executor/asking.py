@@ -61,8 +61,9 @@ class Asking:
         if question.question not in state.questions:
             self.emit(question)
         answer = await _called(self.ask, question) if callable(self.ask) else None
-        if answer is not None:
-            self.emit(Answered(question.question, answer))
+        if answer is None or meant(question, answer) is None:
+            return None
+        self.emit(Answered(question.question, answer))
         return answer
 
     async def approval(self, record: StepRecord, action: Action) -> str | None:
@@ -88,6 +89,23 @@ class Asking:
             self.emit(StepWaiting(record.id, {"question": f"approve:{record.id}"}, 0.0))
             return None
         return _refusal(given, "approval")
+
+
+def meant(question: Asked, answer: Any) -> str | None:
+    """Return which choice of `question` an answer is; None if it is none of them.
+
+    True and "yes" are the first choice, False and "no" the second one; upper and lower case do not matter. Why an
+    approval is refused may be said in any words.
+    """
+    if answer is True or answer is False:
+        return question.choices[0 if answer else 1]
+    if not isinstance(answer, str):
+        return None
+    said = answer.strip().casefold()
+    names = {each.casefold(): each for each in question.choices} | {YES: question.choices[0], NO: question.choices[1]}
+    if question.question.startswith("approve:"):
+        return names.get(said, answer)
+    return names.get(said)
 
 
 def _refusal(answer: Any, what: str) -> str:

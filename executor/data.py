@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,6 +13,8 @@ from pydantic_core import to_json, to_jsonable_python
 from executor.results import ActionResult, Wait, texts
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
+DEEPEST: Final = 20
+"""Levels that are kept of data that JSON cannot hold."""
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -24,8 +29,32 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
 
 
 def dumped(data: Mapping[str, Any]) -> str:
-    """Return `data` as JSON text; what JSON does not know is written as it reads."""
-    return to_json(data, fallback=_named, inf_nan_mode="strings").decode()
+    """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
+    try:
+        return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
+    except (ValueError, TypeError, RecursionError, UnicodeError):
+        return json.dumps(_tame(data, DEEPEST))
+
+
+def _tame(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
+    """Return what can be written of `value`, which is circular, too deep, or full of what is no text."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case _ if not depth:
+            return "…"
+        case Mapping():
+            return {_tame(_named(key), depth): _tame(each, depth - 1) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_tame(each, depth - 1) for each in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return _tame(_named(value), depth)
 
 
 def plain(value: Any) -> Any:
@@ -34,4 +63,7 @@ def plain(value: Any) -> Any:
 
 
 def _named(value: Any) -> str:
-    return str(getattr(value, "name", value))
+    try:
+        return str(getattr(value, "name", value))
+    except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
+        return f"a {type(value).__name__}"

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mappi
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
 from executor import stored
-from executor.asking import Asking, Callback
+from executor.asking import Asking, Callback, meant
 from executor.data import dumped
 from executor.errors import RunError
 from executor.events import (
@@ -31,9 +31,10 @@ from executor.hierarchy import check_tasks
 from executor.journal import Journal
 from executor.listeners import Audience, Follower, Listener
 from executor.observe import Lookout
-from executor.perform import Performer
+from executor.perform import Performer, checked
 from executor.plans import ActionPlan, ExecutionModel, Goals, steps_of
 from executor.recovery import Ladder, Recovery
+from executor.results import Wait
 from executor.run import Loop
 from executor.state import RunState, StepRecord
 from executor.status import RunStatus, StepStatus
@@ -41,7 +42,7 @@ from executor.stepping import Stepper
 from executor.stored import RunInfo
 from executor.survey import Survey
 from executor.world import World
-from planner.errors import PlanError
+from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Goal, Problem, SoftGoal
 from planner.model.formulas import conjunction, conjuncts
@@ -129,8 +130,28 @@ class Run:
         self._loop.wake()
 
     def complete(self, step: str, result: Any = None) -> None:
-        """Give a waiting step its result."""
-        self._loop.complete(step, result)
+        """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
+        record = self.state.steps.get(step)
+        if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
+            waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
+            raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
+        if isinstance(result, Wait):
+            raise InputError("a step that waits is completed by a result, not by another Wait")
+        found, choices = checked(result), (record.wait or {}).get("choices")
+        if choices and found.success and found.text not in choices:
+            raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
+        self._loop.complete(step, found)
+
+    def answer(self, question: str, answer: Any) -> None:
+        """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
+        asked = self.state.questions.get(question)
+        if asked is None:
+            known = ", ".join(self.state.questions) or "none"
+            raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
+        if meant(asked, answer) is None:
+            raise InputError(f"{answer!r} is no answer to {question!r}", hint=f"say one of: {', '.join(asked.choices)}")
+        self.emit(Answered(question, answer))
+        self._loop.wake()
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Have every event told to `listener`."""
@@ -180,6 +201,12 @@ class Executor:
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.concurrency is not None and self.concurrency < 1:
+            raise InputError(f"at least one step is at work at a time, not {self.concurrency}")
+        if self.model is not None and self.model not in get_args(ExecutionModel):
+            hint = did_you_mean(self.model, get_args(ExecutionModel))
+            raise InputError(f"there is no execution model {self.model!r}", hint=hint)
+        self.performer = Performer(self.world.model.name)
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
 
@@ -309,7 +336,7 @@ class Executor:
             with self._at_work(taken):
                 taken.emit(RunResumed(run))
                 for question, answer in (answers or {}).items():
-                    taken.emit(Answered(question, answer))
+                    taken.answer(question, answer)
                 for step, result in (results or {}).items():
                     taken.complete(step, result)
                 return await taken.drive()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from executor.data import dumped
 from planner.declare.entity import Entity
 from planner.declare.places import Place, definition
 from planner.declare.syntax import NotationError, parse_atom
@@ -73,6 +74,7 @@ class Observer:
     conclusive: bool = False
     settle_within: float = 0.0
     timeout: float | None = 10.0
+    arities: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, function: Callable[..., Any], pattern: str, domain: DomainModel, **options: Any) -> Observer:
@@ -95,7 +97,8 @@ class Observer:
                 )
         name = getattr(function, "__name__", pattern)
         plain = Atom(atom.predicate, tuple(terms))
-        return cls(name, plain, function, parameters, **options)
+        arities = {predicate.name: len(predicate.parameters) for predicate in domain.predicates.values()}
+        return cls(name, plain, function, parameters, arities=arities, **options)
 
     @property
     def open(self) -> tuple[int, ...]:
@@ -122,11 +125,11 @@ class Observer:
         """Return what `answer` says about the facts of `look`; raises `InputError` where it says nothing."""
         version = None
         if isinstance(answer, Seen):
-            answer, version = answer.value, answer.version
+            answer, version = answer.value, comparable(answer.version)
         if answer is CANNOT_SAY:
             return NOTHING
         if isinstance(answer, Facts):
-            return Sighting({_atom(fact): holds for fact, holds in answer.facts.items()}, None, version)
+            return Sighting({self._told(fact, holds): holds for fact, holds in answer.facts.items()}, None, version)
         if OPEN not in look.args:
             if not isinstance(answer, bool):
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
@@ -134,6 +137,15 @@ class Observer:
             return Sighting({look: answer}, None, version)
         rows = [tuple([_name(value) for value in row]) for row in self._rows(answer)]
         return Sighting({self._filled(look, row): True for row in rows}, look, version)
+
+    def _told(self, fact: str | Atom, holds: Any) -> Atom:
+        """Return the fact of which an observer says that it `holds`; raises `InputError` where that means nothing."""
+        found = _atom(fact)
+        if not isinstance(holds, bool):
+            raise InputError(f"the observer {self.name} says of {found} that it is {holds!r}", hint="say True or False")
+        if self.arities.get(found.predicate) != len(found.args):
+            raise InputError(f"the observer {self.name} speaks of {found}, which is no fact of the domain")
+        return found
 
     def _rows(self, answer: Any) -> list[tuple[Any, ...]]:
         """Return the values of the open arguments, one row for each fact."""
@@ -157,6 +169,13 @@ class Observer:
     def _filled(self, look: Atom, row: tuple[str, ...]) -> Atom:
         values = iter(row)
         return Atom(look.predicate, tuple([next(values) if arg == OPEN else arg for arg in look.args]))
+
+
+def comparable(version: Any) -> Any:
+    """Return `version` so that it is equal to itself after it was kept in a journal."""
+    if version is None or isinstance(version, str | int):
+        return version
+    return dumped({"version": version})
 
 
 def _pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:

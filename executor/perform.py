@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from executor.judge import literal_of
 from executor.policy import Policy
 from executor.results import ActionResult, Wait, result_of
 from executor.threads import called, in_thread
 from executor.world import Skill
-from planner.errors import InputError
 from planner.plan import Step
+from planner.records import dataclass, field
 
-Key = tuple[str, tuple[str, ...]]
-"""An action and its arguments."""
+GRACE: Final = 1.0
+"""Seconds for a handler to come to its end when it was cancelled."""
+PAUSE: Final = 0.02
+_WORKING: Final[dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]]] = {}
+"""Handlers that were given up, and whether they are still at work: by domain, action and arguments."""
+
+
+def checked(returned: Any) -> ActionResult:
+    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
+    result = result_of(returned)
+    for literal in result.observed:
+        literal_of(literal)
+    return result
+
+
+class _TookTooLong(Exception):  # noqa: N818 - it names what happened
+    """A handler did not answer in time."""
 
 
 @dataclass(slots=True)
@@ -39,16 +55,16 @@ class Attempt:
 class Performer:
     """What all runs of one executor share: which handlers are at work, whose turn it is, and answers to serve again."""
 
+    _domain: str = ""
     _locks: dict[tuple[str, tuple[str, ...]], asyncio.Lock] = field(default_factory=dict)
     _rates: dict[str, Any] = field(default_factory=dict)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
-    _working: dict[Key, asyncio.Future[Any]] = field(default_factory=dict)
-    """Plain functions that were given up and are still running."""
+    _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)
 
-    def still_working(self, step: Step) -> asyncio.Future[Any] | None:
-        """Return the future of the handler of `step` that took too long and has not come back, if there is one."""
-        future = self._working.get((step.action, step.arguments))
-        return None if future is None or future.done() else future
+    def still_working(self, step: Step) -> bool:
+        """Return whether a handler of `step` that was given up has not come back, in this process."""
+        works = self._working.get((self._domain, step.action, step.arguments))
+        return works is not None and works()
 
     async def attempt(
         self,
@@ -76,39 +92,74 @@ class Performer:
                 started = time.perf_counter()
                 answer = await self._call(skill, step, given, policy.timeout)
         answer.seconds = time.perf_counter() - started
-        if policy.cache_for and answer.result.success and "read_only" in skill.action.tags:
+        if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             self._cache[_cache_key(step, given)] = asyncio.get_running_loop().time() + policy.cache_for, answer.result
         return answer
 
     async def _call(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
+        if self.still_working(step) and not await self._free(step, timeout):
+            return Attempt(ActionResult.failed("its handler is still at work from before"))
         try:
-            if skill.is_async:
-                async with asyncio.timeout(timeout):
-                    returned = await skill.function(**given)
-            else:
-                returned = await self._in_thread(skill, step, given, timeout)
+            returned = await self._returned(skill, step, given, timeout)
             if isinstance(returned, Wait):
                 return Attempt(ActionResult(), returned)
-            return Attempt(result_of(returned))
-        except TimeoutError as error:
-            if timeout is None or (skill.is_async and str(error)):
-                return _raised(error)
+            return Attempt(checked(returned))
+        except _TookTooLong:
             if "context" in given:
                 given["context"].aborted.set()
             reason = f"no answer within {timeout} s"
             return Attempt(ActionResult.failed(reason), in_doubt=reason)
-        except InputError as error:
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - whatever is raised is a failure of the step
             return _raised(error)
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises is a failure of its step
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
             return _raised(error)
 
-    async def _in_thread(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
-        future = in_thread(skill.function, given)
-        done, _ = await asyncio.wait([future], timeout=timeout)
+    async def _returned(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        if skill.is_async and timeout is None:
+            return await skill.function(**given)
+        if skill.is_async:
+            return await self._in_task(skill, step, given, timeout)
+        returned = await self._in_thread(skill, step, given, timeout)
+        return await asyncio.wait_for(returned, timeout) if inspect.isawaitable(returned) else returned
+
+    async def _in_task(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        task = asyncio.ensure_future(skill.function(**given))
+        try:
+            done, _ = await asyncio.wait([task], timeout=timeout)
+            if not done:
+                task.cancel()
+                done, _ = await asyncio.wait([task], timeout=GRACE)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
         if not done:
-            self._working[step.action, step.arguments] = future
-            raise TimeoutError
+            self._working[self._domain, step.action, step.arguments] = lambda: not task.done()
+        if not done or task.cancelled():
+            raise _TookTooLong
+        return task.result()
+
+    async def _in_thread(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        future, thread = in_thread(skill.function, given)
+        try:
+            done, _ = await asyncio.wait([future], timeout=timeout)
+        except asyncio.CancelledError:
+            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            raise
+        if not done:
+            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            raise _TookTooLong
         return future.result()
+
+    async def _free(self, step: Step, timeout: float | None) -> bool:  # noqa: ASYNC109 - as above
+        """Wait for a handler that was given up; return whether it has come back."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + (GRACE if timeout is None else timeout)
+        while self.still_working(step) and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
+            await asyncio.sleep(PAUSE)
+        return not self.still_working(step)
 
     @contextlib.asynccontextmanager
     async def _turn(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[None]:
@@ -144,7 +195,11 @@ def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _raised(error: BaseException) -> Attempt:
-    return Attempt(ActionResult.failed(f"{type(error).__name__}: {error}" if str(error) else repr(error)), raised=error)
+    try:
+        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 - exceptions may do anything when they are asked what they say
+        text = type(error).__name__
+    return Attempt(ActionResult.failed(text), raised=error)
 
 
 async def passes(check: Callable[..., Any], arguments: Mapping[str, Any]) -> str:

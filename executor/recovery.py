@@ -10,7 +10,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking
+from executor.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking, meant
 from executor.compensation import Compensation
 from executor.events import Asked, Event, GoalDropped, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded
 from executor.hierarchy import TASKS, goes_on, repairing
@@ -263,12 +263,12 @@ class Ladder:
     async def settle(self, record: StepRecord) -> bool:
         """Ask whether a step in doubt happened; return whether anybody knows."""
         text = f"Nobody can say whether {record.step} happened: {record.reason}. Did it?"
-        question = Asked(f"doubt:{record.id}", record.id, text, (HAPPENED, NOTHING), self._known(record))
+        name = f"doubt:{record.id}" + (f":{record.attempts}" if record.attempts > 1 else "")
+        question = Asked(name, record.id, text, (HAPPENED, NOTHING), self._known(record))
         answer = await self.asking.answer(question)
         if answer is None:
             return False
-        happened = answer in {True, HAPPENED}
-        self.emit(self._settled(record, happened=happened))
+        self.emit(self._settled(record, happened=meant(question, answer) == HAPPENED))
         return True
 
     def _settled(self, record: StepRecord, *, happened: bool) -> StepEnded:
@@ -277,7 +277,8 @@ class Ladder:
             Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, "answer")
             for each in record.awaited
         ]
-        status = StepStatus.UNVERIFIED if happened else StepStatus.FAILED
+        again = StepStatus.PENDING if record.attempts < MOST_TRIES else StepStatus.FAILED
+        status = StepStatus.UNVERIFIED if happened else again
         reason = "somebody says that it happened" if happened else "somebody says that it did not happen"
         return StepEnded(record.id, status, reason, None, tuple(beliefs.would_change(notes)))
 
@@ -290,8 +291,9 @@ class Ladder:
         text = f"The run cannot go on: {'; '.join(self.reasons) or 'the plan does not work'}. What now?"
         record = self.state.steps.get(about)
         known = self._known(record) if record else ()
-        answer = await self.asking.answer(Asked(question, about, text, (RETRY, GIVE_UP), known))
-        if answer != RETRY:
+        asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
+        answer = await self.asking.answer(asked)
+        if answer is None or meant(asked, answer) != RETRY:
             return False
         self.emit(RungTaken(Rung.ASK, about, "somebody says that it is worth another try"))
         return await self._search(Rung.REPLAN, about, forbidden=set(), not_first=set())

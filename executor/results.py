@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -53,6 +54,16 @@ class ActionResult:
             raise InputError(f"success is True or False, not {self.success!r}")
         if not 0 <= self.confidence <= SURE:
             raise InputError(f"confidence is between 0 and 1, not {self.confidence!r}")
+        for name, kind in (
+            ("metrics", Metrics),
+            ("values", Mapping),
+            ("created", Mapping),
+            ("text", str),
+            ("error", str),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise InputError(f"{name} of a result is a {kind.__name__.lower()}, not {value!r}")
         for name in ("observed", "next_actions"):
             value = getattr(self, name)
             if not isinstance(value, tuple):
@@ -109,6 +120,8 @@ def result_of(returned: Any) -> ActionResult:  # noqa: PLR0911 - a line for each
             return _from_dict(returned)
         case BaseModel() if isinstance(getattr(returned, "success", None), bool):
             return _from_dict(dict(returned), returned)
+        case _ if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+            raise InputError("the handler returned a generator", hint="return what it yields, as a list")
         case _:
             return ActionResult(data=returned)
 
@@ -123,8 +136,15 @@ def _from_dict(given: Mapping[str, Any], whole: Any = None) -> ActionResult:
         found["data"] = found.get("data", whole)
     metrics = found.get("metrics")
     if isinstance(metrics, Mapping):
-        found["metrics"] = Metrics(**metrics)
+        found["metrics"] = _metrics(metrics)
     return ActionResult(**found)
+
+
+def _metrics(given: Mapping[str, Any]) -> Metrics:
+    unknown = [name for name in given if name not in Metrics.__match_args__]
+    if unknown or not all(isinstance(each, int | float) for each in given.values()):
+        raise InputError(f"metrics are numbers: duration, tokens and cost; not {dict(given)!r}")
+    return Metrics(**given)
 
 
 def texts(items: Iterable[str | Literal]) -> tuple[str, ...]:

@@ -53,7 +53,18 @@ class Loop:
     _surprised: int = field(init=False, default=-1)
 
     async def drive(self) -> RunEnded:
-        """Carry out the plan, and return how it ended; what is left to do is in the state."""
+        """Carry out the plan, and return how it ended; what is left to do is in the state.
+
+        When it is broken off, so are the steps at work.
+        """
+        try:
+            return await self._driven()
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _driven(self) -> RunEnded:
         self._seen |= self.state.mended
         await self._take_up()
         while True:
@@ -184,8 +195,8 @@ class Loop:
             self.agenda.done(id_)
 
     async def _next(self) -> None:
-        """Wait until a step ends, or something comes from outside."""
-        await self._inbox.wait()
+        """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""
+        await self._heard()
         back, self._back = self._back, []
         for id_ in back:
             self._tasks.pop(id_).result()
@@ -194,19 +205,40 @@ class Loop:
 
     async def _wait(self) -> bool:
         """Wait for time, or an answer from outside; return whether to go on."""
-        clock = asyncio.get_running_loop().time
-        due = {record.id: self._due(record) for record in self._records({StepStatus.WAITING})}
-        timed = [when for when in due.values() if when is not None]
+        if self._answered():
+            return True
+        timed = any(self._due(record) is not None for record in self._records({StepStatus.WAITING}))
         if not self._arrived and not timed and not self.stay:
             return False
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(min(timed) if timed else None):
-                await self._inbox.wait()
-        for id_, when in due.items():
-            if when is not None and when <= clock() and id_ not in self._arrived:
-                self._arrived[id_] = self._timed_out(self.state.steps[id_])
+        await self._heard()
         await self._deliver()
         return True
+
+    async def _heard(self) -> None:
+        """Wait for news; what waiting steps get when their time is over is news, too."""
+        waiting = self._records({StepStatus.WAITING})
+        due = {record.id: when for record in waiting if (when := self._due(record)) is not None}
+        if not due:
+            await self._inbox.wait()
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(min(due.values())):
+                await self._inbox.wait()
+        now = asyncio.get_running_loop().time()
+        for id_, when in due.items():
+            if when <= now and id_ not in self._arrived:
+                self._arrived[id_] = self._timed_out(self.state.steps[id_])
+
+    def _answered(self) -> bool:
+        """Begin again with the steps whose question was answered meanwhile; return whether there are any."""
+        found = [
+            record
+            for record in self._records({StepStatus.WAITING})
+            if (record.wait or {}).get("question") in self.state.answers and record.id not in self._tasks
+        ]
+        for record in found:
+            self._start(record)
+        return bool(found)
 
     def _due(self, record: StepRecord) -> float | None:
         """Return when a waiting step goes on by itself, in the time of the loop; None where it never does."""
@@ -257,6 +289,12 @@ class Loop:
                 return self._end(RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
         if doubts:
             self._changed = -1
+            again = {record.id for record in doubts if record.status is StepStatus.PENDING}
+            self._seen -= again
+            self._postponed -= again
+            trouble = [record for record in trouble if record.id not in again]
+            if not trouble:
+                return None
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
             return self._end(RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")

@@ -270,6 +270,9 @@ class RunState:
         self.surprises += event.status is not StepStatus.SUCCEEDED
         items = self._changed_in_place(record.step)
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
+        if event.status is StepStatus.PENDING:
+            self.changes += 1
+            return
         self.finished.append(event.step)
         if event.status in {StepStatus.FAILED, StepStatus.PARTIAL}:
             key = record.step.action, record.step.arguments

@@ -222,8 +222,8 @@ class Stepper:
         found = self._settled(record, action, found)
         harmless = not action.tags.isdisjoint({"idempotent", "read_only"})
         retries = self._retries(action, policy, got)
-        busy = self.performer.still_working(record.step) is not None
-        if attempt is not None and not busy and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
+        over = self.performer.still_working(record.step) or self.aborted.is_set()
+        if attempt is not None and not over and found.status in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
             if got.crashed and (harmless or found.absent):
                 return True
             vouched = policy.retries is not None and got.raised is None and not got.in_doubt
@@ -245,7 +245,7 @@ class Stepper:
         """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
         if found.status.is_done:
             return found
-        if self.performer.still_working(record.step) is not None:
+        if self.performer.still_working(record.step):
             reason = f"{found.reason}, and its handler is still at work"
             return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if found.status is StepStatus.IN_DOUBT and not action.tags.isdisjoint({"idempotent", "read_only"}):

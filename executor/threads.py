@@ -14,21 +14,27 @@ async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
     """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - not whether it can be called
         return await function(**arguments)
-    return await asyncio.shield(in_thread(function, arguments))
+    returned = await asyncio.shield(in_thread(function, arguments)[0])
+    return await returned if inspect.isawaitable(returned) else returned
 
 
-def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> asyncio.Future[Any]:
-    """Start `function` in a thread, and return the future of what it returns.
+def in_thread(
+    function: Callable[..., Any], arguments: Mapping[str, Any]
+) -> tuple[asyncio.Future[Any], threading.Thread]:
+    """Start `function` in a thread, and return the future of what it returns, and the thread.
 
     The thread dies with the process: one that hangs keeps nobody from leaving.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())  # heard, even if nobody waits
     context = contextvars.copy_context()
 
     def settle(result: Any, error: BaseException | None) -> None:
         if future.cancelled():
             return
+        if isinstance(error, StopIteration):  # no future takes it
+            error = RuntimeError(f"StopIteration: {error}")
         if error is None:
             future.set_result(result)
         else:
@@ -44,5 +50,6 @@ def in_thread(function: Callable[..., Any], arguments: Mapping[str, Any]) -> asy
         except RuntimeError:
             return  # the loop is closed by now: nobody listens
 
-    threading.Thread(target=work, daemon=True, name=f"forethought {getattr(function, '__name__', '')}").start()
-    return future
+    thread = threading.Thread(target=work, daemon=True, name=f"forethought {getattr(function, '__name__', '')}")
+    thread.start()
+    return future, thread

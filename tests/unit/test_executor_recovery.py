@@ -9,7 +9,7 @@ from executor import ActionResult, Executor, Policy, Rung, RunStatus, StepStatus
 from executor.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.events import RungTaken
 from executor.testing import run_virtual
-from planner import Domain
+from planner import Domain, InputError
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
 
@@ -167,7 +167,28 @@ def test_where_nobody_can_tell_somebody_is_asked(answer):
     if answer == HAPPENED:
         assert (outcome.status, house.deeds) == (RunStatus.UNVERIFIED, ["lab"])
     else:
-        assert house.deeds[:2] == ["lab", "annex"]
+        assert house.deeds[:4] == ["lab", "lab", "lab", "annex"], "again while it did not happen, but not for ever"
+
+
+@pytest.mark.parametrize("answer", ["yes", "It Happened", True])
+def test_a_doubt_may_be_answered_in_other_words(answer):
+    house = House(observed=False)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house)
+    assert house.run(ask=lambda _: answer).status is RunStatus.UNVERIFIED
+
+
+@pytest.mark.parametrize("answer", ["perhaps", 7, ["it happened"]])
+def test_what_is_no_answer_settles_nothing(answer, tmp_path):
+    house = House(observed=False)
+    house.world.policy("move", Policy(timeout=1.0))
+    house.script["lab"] = hangs(house)
+    outcome = house.run(ask=lambda _: answer, journal=tmp_path / "runs.db")
+    assert outcome.status is RunStatus.IN_DOUBT
+    with pytest.raises(InputError, match="is no answer to 'doubt:s1'; say one of: it happened, it did not happen"):
+        run_virtual(
+            Executor(house.world, journal=tmp_path / "runs.db").resume(outcome.run, answers={"doubt:s1": answer})
+        )
 
 
 def test_without_anybody_to_ask_the_run_ends_in_doubt_and_is_taken_up_later(tmp_path):
