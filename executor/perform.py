@@ -203,9 +203,11 @@ def _raised(error: BaseException) -> Attempt:
 
 
 async def passes(check: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
-    """Return why `check` does not let a step begin; nothing where it does."""
+    """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
+    taken = inspect.signature(check).parameters
+    anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
     try:
-        answer = await called(check, arguments)
+        answer = await called(check, {name: each for name, each in arguments.items() if anything or name in taken})
     except Exception as error:  # noqa: BLE001 - a check that fails does not pass
         return f"the check raised {type(error).__name__}: {error}"
     if answer is None or answer is True:

@@ -103,8 +103,6 @@ class Stepper:
             reason = "it has failed before in this very state"
         if not reason and not self.world.skills.get(action.name):
             reason = f"{action.name} has no handler"
-        if not reason and action.name in self.world.checks:
-            reason = await passes(self.world.checks[action.name], self._objects(record, action))
         return reason or await self.asker.approval(record, action)
 
     async def _unmet(self, record: StepRecord, action: Action) -> str:
@@ -187,9 +185,14 @@ class Stepper:
         except Missing as error:
             self.emit(StepEnded(record.id, StepStatus.FAILED, str(error)))
             return False
+        arguments = self._objects(record, action) | values
+        if action.name in self.world.checks:
+            reason = await passes(self.world.checks[action.name], arguments)
+            if reason:
+                self.emit(StepEnded(record.id, StepStatus.FAILED, reason))
+                return False
         key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
         self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
-        arguments = self._objects(record, action) | values
         try:
             got = await self.performer.attempt(
                 skill, record.step, arguments, policy, lambda: self._context(record, attempt, key)

@@ -22,7 +22,7 @@ from executor import (
     World,
 )
 from executor.testing import run_virtual
-from planner import Domain, Entity, PlanError
+from planner import Domain, Entity, InputError, PlanError
 
 
 class Lamp(Entity):
@@ -403,3 +403,99 @@ def test_a_step_may_state_more_than_its_action(stated, status, reason):
         return
     step = run_virtual(executor.run(plan)).steps[0]
     assert (step.status, step.reason) == (status, reason)
+
+
+@pytest.mark.parametrize("taken", ["all", "some", "none"])
+def test_a_check_gets_what_it_takes_of_what_the_handler_gets(taken):
+    domain, world = one({"size": Size, "name": str})
+    seen, done = [], []
+    checks = {
+        "all": lambda size, name: seen.append((size, name)),
+        "some": lambda size: seen.append(size),  # noqa: PLW0108 - its parameters are what is tested
+        "none": lambda: seen.append(()),
+    }
+    world.check("do")(checks[taken])
+
+    async def do(size, name):
+        done.append((size, name))
+
+    world.handler("do")(do)
+    ran(domain, world, memory={"size": 3, "name": "a"})
+    assert seen == [{"all": (3, "a"), "some": 3, "none": ()}[taken]]
+    assert done == [(3, "a")]
+
+
+def test_a_payment_whose_run_was_given_up_is_not_made_beside_itself(tmp_path):
+    domain, world = one({})
+    at_work, gate = [], threading.Event()
+
+    @world.handler("do")
+    def do():
+        at_work.append(1)
+        gate.wait(5)
+
+    world.observer("done", conclusive=True, settle_within=0.01)(lambda: False)
+    executor = Executor(world, journal=tmp_path / "runs.db")
+
+    async def main():
+        run = executor.start(domain.problem(goal=["done"]))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run, 0.2)
+        return await executor.resume(run.id)
+
+    outcome = asyncio.run(main())
+    gate.set()
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert len(at_work) == 1
+
+
+@pytest.mark.parametrize(
+    "raised", [StopIteration("x"), SystemExit(3), asyncio.CancelledError(), GeneratorExit()], ids=repr
+)
+@pytest.mark.parametrize("plain", [True, False])
+def test_whatever_a_handler_raises_is_a_failure_of_its_step(raised, plain):
+    domain, world = one()
+
+    def do():
+        raise raised
+
+    async def do_async():
+        if isinstance(raised, StopIteration):
+            raise RuntimeError("coroutines turn it into this")  # noqa: TRY004 - as Python does
+        raise raised
+
+    world.handler("do")(do if plain else do_async)
+    outcome = asyncio.run(Executor(world).run(domain.problem(goal=["done"])))
+    assert outcome.steps[0].status is StepStatus.FAILED
+
+
+def test_a_plain_function_that_returns_something_to_await_is_awaited():
+    domain, world = one(tags=["trusted"])
+    done = []
+
+    async def inner():
+        done.append(1)
+
+    world.handler("do")(lambda: inner())  # noqa: PLW0108 - a decorator that is a plain function does this
+    assert asyncio.run(Executor(world).run(domain.problem(goal=["done"]))).status is RunStatus.SUCCEEDED
+    assert done == [1]
+
+
+@pytest.mark.parametrize("odd", [b"\xff\xd8", "\ud800", {1: {2: object()}}, float("nan"), {"a": {1, 2}}], ids=repr)
+def test_data_that_json_cannot_hold_does_not_lose_the_run(odd, tmp_path):
+    circle = [odd]
+    circle.append(circle)
+    domain, world = one(tags=["trusted"])
+    world.handler("do")(lambda: {"odd": odd, "circle": circle})
+    executor = Executor(world, journal=tmp_path / "runs.db")
+    outcome = asyncio.run(executor.run(domain.problem(goal=["done"])))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert executor.state_of(outcome.run).status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("most", [0, -1])
+def test_limits_that_are_none(most):
+    with pytest.raises(InputError):
+        Executor(one()[1], concurrency=most)
+    with pytest.raises(InputError, match="did you mean 'dag'"):
+        Executor(one()[1], model="dags")
