@@ -81,6 +81,22 @@ class Compensation:
         for id_ in dict.fromkeys(undone):
             self.emit(StepEnded(id_, StepStatus.COMPENSATED, "undone"))
 
+    def remains(self) -> list[str]:
+        """Return what is otherwise than before the run and is not listed, also where a step that undoes did it."""
+        before, listed = frozenset(self.state.problem.initial), "; ".join(self.state.left)
+        found = {}
+        for record in self.state.steps.values():
+            tags = self.state.problem.domain.actions[record.step.action].tags
+            if tags.isdisjoint({"irreversible", "read_only"}):
+                found.update({note.fact: record.id for note in record.facts})
+        return [
+            f"{fact} {'holds' if self.state.beliefs.holds(fact) else 'does not hold'}, since {id_}"
+            for fact, id_ in found.items()
+            if not self.state.beliefs.is_internal(fact)
+            and self.state.beliefs.holds(fact) is not (fact in before)
+            and str(fact) not in listed
+        ]
+
     def _written(self) -> Iterator[Written]:
         """Yield what the steps of the plan wrote, in the order in which they ended."""
         for id_ in self.state.finished:

@@ -334,8 +334,8 @@ class Loop:
     async def _undone(self) -> RunEnded | None:
         """Return the end of a run that was given up: what it did is undone, as far as that can be."""
         self.ladder.compensation.note()
-        status = RunStatus.FAILED if self.state.left else RunStatus.COMPENSATED
-        return self._end(status, "; ".join([*self._given_up, *self.state.left]))
+        left = [*self.state.left, *self.ladder.compensation.remains()]
+        return self._end(RunStatus.FAILED if left else RunStatus.COMPENSATED, "; ".join([*self._given_up, *left]))
 
     def _goes_on(self, record: StepRecord) -> bool:
         return self.stepper.policy_of(record).on_error == "continue"

@@ -72,10 +72,14 @@ class Stepper:
         """Do the step of `record`, as often as its policy allows: it has ended then, or waits."""
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
-        if reason is None:
-            return
         if reason:
             self.emit(StepEnded(record.id, StepStatus.FAILED, reason))
+            return
+        refused = await self.asker.approval(record, action)
+        if refused is None:
+            return
+        if refused:
+            self.emit(StepEnded(record.id, StepStatus.FAILED, refused, repeatable=False))
             return
         policy = self.policy_of(record)
         wanted = await self._expected(record)
@@ -96,14 +100,14 @@ class Stepper:
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
 
-    async def _not_now(self, record: StepRecord, action: Action) -> str | None:
-        """Return why the step cannot be done, nothing where it can; None where it waits for an approval."""
+    async def _not_now(self, record: StepRecord, action: Action) -> str:
+        """Return why the step cannot be done; nothing where it can."""
         reason = await self._unmet(record, action)
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
         if not reason and not self.world.skills.get(action.name):
             reason = f"{action.name} has no handler"
-        return reason or await self.asker.approval(record, action)
+        return reason
 
     async def _unmet(self, record: StepRecord, action: Action) -> str:
         """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold."""

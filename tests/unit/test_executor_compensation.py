@@ -119,3 +119,31 @@ def test_undoing_goes_on_after_a_restart(tmp_path):
     outcome = run_virtual(Executor(trip.world, journal=journal).resume(record.run))
     assert outcome.status is RunStatus.COMPENSATED
     assert trip.truth == set()
+
+
+def test_what_undoing_changes_besides_is_said():
+    domain = Domain("door")
+    domain.action("open_door", {}, provides=["open"])
+    domain.action("shut_door", {}, requires=["open"], provides=["not open", "noise"])
+    domain.action("greet", {}, requires=["open"], provides=["greeted"])
+    world, truth = World(domain), set()
+    world.handler("open_door")(lambda: truth.add("open"))
+    world.handler("shut_door")(lambda: truth.symmetric_difference_update({"open", "noise"}))
+    world.handler("greet")(lambda: False)
+    for fact in ("open", "noise", "greeted"):
+        world.observer(fact, conclusive=True)(lambda fact=fact: fact in truth)
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["greeted"])))
+    assert outcome.status is RunStatus.FAILED
+    assert truth == {"noise"}
+    assert "noise holds, since u1" in outcome.reason
+
+
+def test_what_is_refused_once_is_not_proposed_again():
+    trip = Trip()
+    trip.domain.action("beg", {}, requires=["flight"], provides=["visa"], tags=["needs_approval"])
+    trip.world = World(trip.domain)
+    asked = []
+    for name, fact in (("book_room", "room"), ("book_flight", "flight"), ("beg", "visa"), ("get_visa", "visa")):
+        trip.world.handler(name)(trip.doing(name, fact, True))
+    trip.run("visa", approve=lambda request: asked.append(request.action) or False)
+    assert asked.count("beg") <= 1
