@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from executor.beliefs import Beliefs
 from executor.creation import Bindings
 from executor.events import Disagreement, Note, Provenance
-from executor.observers import NOTHING, Observer, Sighting
+from executor.observers import Observer, Sighting
 from executor.threads import called
 from executor.world import World
-from planner.model import Atom
+from planner.model import OPEN, Atom
 from planner.records import dataclass, field
 
 SHORTEST: Final = 0.01
@@ -89,9 +89,9 @@ class Lookout:
             wanted |= dict.fromkeys(answer.facts)
             if answer.others_false is not None:
                 wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
-        sightings = [(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)]
+        found = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
         for fact in wanted:
-            _settle(fact, sightings, looked)
+            _settle(fact, found.about(fact), looked)
         return looked
 
     async def confirm(
@@ -143,16 +143,38 @@ async def _all(awaitables: list[Awaitable[Any]]) -> list[Any]:
     return list(await asyncio.gather(*awaitables))
 
 
-def _settle(fact: Atom, sightings: Iterable[tuple[Observer, Sighting]], looked: Looked) -> None:
-    """Note what `sightings` together say about `fact`."""
+class _Sightings:
+    """Sightings by what they are about: facts that they name, and patterns of which no others hold."""
+
+    def __init__(self, sightings: Iterable[tuple[Observer, Sighting]]) -> None:
+        self._named: dict[Atom, list[tuple[Observer, Sighting]]] = {}
+        self._covering: dict[str, dict[tuple[int, ...], dict[tuple[str, ...], list[tuple[Observer, Sighting]]]]] = {}
+        for each in sightings:
+            for fact in each[1].facts:
+                self._named.setdefault(fact, []).append(each)
+            pattern = each[1].others_false
+            if pattern is not None:
+                places = tuple([at for at, arg in enumerate(pattern.args) if arg != OPEN])
+                bound = tuple([pattern.args[at] for at in places])
+                by_places = self._covering.setdefault(pattern.predicate, {})
+                by_places.setdefault(places, {}).setdefault(bound, []).append(each)
+
+    def about(self, fact: Atom) -> Iterator[tuple[str, bool, Sighting, Observer]]:
+        """Yield who says whether `fact` holds, and what."""
+        for observer, sighting in self._named.get(fact, ()):
+            yield observer.name, sighting.facts[fact], sighting, observer
+        for places, by_bound in self._covering.get(fact.predicate, {}).items():
+            for observer, sighting in by_bound.get(tuple([fact.args[at] for at in places]), ()):
+                if fact not in sighting.facts:
+                    yield observer.name, False, sighting, observer
+
+
+def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: Looked) -> None:
+    """Note what `sayings` together say about `fact`."""
     said: dict[bool, list[str]] = {}
     version = None
-    for observer, sighting in sightings:
-        holds = NOTHING.about(fact) if fact.predicate != observer.pattern.predicate else sighting.about(fact)
-        holds = sighting.facts.get(fact, holds)
-        if holds is None:
-            continue
-        said.setdefault(holds, []).append(observer.name)
+    for name, holds, sighting, observer in sayings:
+        said.setdefault(holds, []).append(name)
         if observer.conclusive:
             looked.conclusive.add(fact)
         version = sighting.version if sighting.version is not None else version
