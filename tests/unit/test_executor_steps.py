@@ -481,7 +481,11 @@ def test_a_plain_function_that_returns_something_to_await_is_awaited():
     assert done == [1]
 
 
-@pytest.mark.parametrize("odd", [b"\xff\xd8", "\ud800", {1: {2: object()}}, float("nan"), {"a": {1, 2}}], ids=repr)
+@pytest.mark.parametrize(
+    "odd",
+    [b"\xff\xd8", "\ud800", {1: {2: object()}}, float("nan"), {"a": {1, 2}}],
+    ids=["bytes", "half a character", "an object", "nan", "a set"],
+)
 def test_data_that_json_cannot_hold_does_not_lose_the_run(odd, tmp_path):
     circle = [odd]
     circle.append(circle)
