@@ -7,6 +7,7 @@ on it waits, and the answer may come in another process: `Executor.resume(run, a
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -16,6 +17,7 @@ from executor.state import RunState, StepRecord
 from planner.model import Action
 
 Callback = Callable[..., Any] | None
+_LOG: Final = logging.getLogger(__name__)
 LATER: Final = "later"
 """Instead of a callback: questions stay open, and the run waits for an answer."""
 
@@ -60,7 +62,7 @@ class Asking:
             return state.answers[question.question]
         if question.question not in state.questions:
             self.emit(question)
-        answer = await _called(self.ask, question) if callable(self.ask) else None
+        answer = await _asked(self.ask, question) if callable(self.ask) else None
         if answer is None or meant(question, answer) is None:
             return None
         self.emit(Answered(question.question, answer))
@@ -72,14 +74,14 @@ class Asking:
             return ""
         request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), "")
         if self.permit is not None:
-            refused = _refusal(await _called(self.permit, request), "permission")
+            refused = _refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
         if "needs_approval" not in action.tags:
             return ""
         given = None
         if self.approve is not None:
-            given = await _called(self.approve, request)
+            given = await _decided(self.approve, request)
         if given is None:
             text = f"May {record.step} be done?"
             known = tuple([str(each) for each in (action.description,) if each])
@@ -115,6 +117,23 @@ def _refusal(answer: Any, what: str) -> str:
     if isinstance(answer, str) and answer != NO:
         return f"{what} was refused: {answer}"
     return f"{what} was refused"
+
+
+async def _decided(function: Callable[..., Any], request: Request) -> Any:
+    """Return what `function` decides; one that raises allows nothing."""
+    try:
+        return await _called(function, request)
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
+        return f"{type(error).__name__}: {error}"
+
+
+async def _asked(function: Callable[..., Any], question: Asked) -> Any:
+    """Return the answer of `function`; one that raises has none."""
+    try:
+        return await _called(function, question)
+    except Exception:  # noqa: BLE001 - whatever a callback raises, the question stays open
+        _LOG.exception("nobody answered %s", question.question)
+        return None
 
 
 async def _called(function: Callable[..., Any], argument: Any) -> Any:

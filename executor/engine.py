@@ -324,8 +324,9 @@ class Executor:
     ) -> Outcome:
         """Take up a run from the journal: what was done is not done again.
 
-        `answers` are for open questions, `results` for waiting steps. Raises `RunError` for a run that is not in the
-        journal, and `JournalError` where another process drives it.
+        `answers` are for open questions, `results` for waiting steps. Raises `JournalError` for a run that is not in
+        the journal, or that another process drives, and `RunError` for questions that nobody has asked and for steps
+        that do not wait.
         """
         self._kept()
         with self._driving(run):

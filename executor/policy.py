@@ -48,7 +48,11 @@ class Policy:
                 raise InputError(f"{name} is a number of seconds, not {value!r}")
         if self.retries is not None and not (isinstance(self.retries, int) and self.retries >= 0):
             raise InputError(f"retries are a number of further attempts, not {self.retries!r}")
-        if self.rate is not None and not (self.rate[0] >= 1 and self.rate[1] > 0):
+        if self.retry_on is not None and not callable(self.retry_on):
+            kinds = self.retry_on if isinstance(self.retry_on, tuple) else ()
+            if not kinds or not all(isinstance(each, type) and issubclass(each, BaseException) for each in kinds):
+                raise InputError(f"retry_on is a tuple of exception types, or a function, not {self.retry_on!r}")
+        if self.rate is not None and not (len(self.rate) == 2 and self.rate[0] >= 1 and self.rate[1] > 0):
             raise InputError(f"rate is (how many, in how many seconds), not {self.rate!r}")
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from executor.context import Context
+from executor.creation import name_of
 from executor.data import data_of
 from executor.events import (
     Event,
@@ -33,6 +34,7 @@ from executor.state import RunState, StepRecord
 from executor.status import StepStatus
 from executor.world import Skill, World
 from planner.declare.places import CodePlace
+from planner.declare.syntax import is_name
 from planner.model import Action, Atom
 from planner.model.formulas import conjuncts
 from planner.records import replace
@@ -312,10 +314,10 @@ class Stepper:
 def _with_all_created(action: Action, got: Attempt) -> Attempt:
     """Return `got`, which has failed where it lacks an object that `action` creates."""
     names = [name.removeprefix("?") for name in action.creates]
-    lacking = [name for name in names if got.result.success and name not in got.result.created]
+    lacking = [name for name in names if got.result.success and not is_name(name_of(got.result.created.get(name, "")))]
     if not lacking or got.wait is not None:
         return got
-    error = f"its result has no {lacking[0]!r} among the objects that it created"
+    error = f"its result has no {lacking[0]!r} with a name among the objects that it created"
     return replace(got, result=replace(got.result, success=False, error=error))
 
 

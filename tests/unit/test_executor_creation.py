@@ -86,7 +86,7 @@ def test_a_handler_that_does_not_say_what_it_created_has_failed():
     desk.world.handler("create_ticket")(create)
     outcome = run_virtual(Executor(desk.world).run(desk.problem()))
     assert outcome.status is RunStatus.FAILED
-    assert "has no 'ticket' among the objects that it created" in outcome.reason
+    assert "has no 'ticket' with a name among the objects that it created" in outcome.reason
 
 
 def test_what_was_created_is_known_after_a_restart(tmp_path):

@@ -503,3 +503,28 @@ def test_limits_that_are_none(most):
         Executor(one()[1], concurrency=most)
     with pytest.raises(InputError, match="did you mean 'dag'"):
         Executor(one()[1], model="dags")
+
+
+def test_callbacks_that_raise_allow_nothing():
+    domain, world = one(tags=["needs_approval"])
+    done = []
+    world.handler("do")(lambda: done.append(1))
+
+    def broken(_):
+        raise ConnectionError("nobody is there")
+
+    for options in ({"approve": broken}, {"permit": broken}):
+        outcome = ran(domain, world, **options)
+        assert outcome.status is RunStatus.FAILED
+        assert "ConnectionError: nobody is there" in outcome.reason
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"rate": (1,)}, {"rate": (0, 1)}, {"retry_on": ("ValueError",)}, {"retries": -1}, {"timeout": "soon"}],
+    ids=str,
+)
+def test_policies_that_mean_nothing(fields):
+    with pytest.raises(InputError):
+        Policy(**fields)
