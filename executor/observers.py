@@ -49,6 +49,12 @@ class Sighting:
     others_false: Atom | None = None
     version: Any = None
 
+    def about(self, fact: Atom) -> bool | None:
+        """Return whether `fact` holds; None where this look does not say."""
+        if fact in self.facts:
+            return self.facts[fact]
+        return False if self.others_false is not None and self.others_false.matches(fact) else None
+
 
 NOTHING: Final = Sighting()
 
