@@ -12,21 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from executor.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant
 from executor.events import Answered, Asked, Event, StepWaiting
 from executor.state import RunState, StepRecord
 from planner.model import Action
+
+__all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]
 
 Callback = Callable[..., Any] | None
 _LOG: Final = logging.getLogger(__name__)
 LATER: Final = "later"
 """Instead of a callback: questions stay open, and the run waits for an answer."""
-
-YES: Final = "yes"
-NO: Final = "no"
-HAPPENED: Final = "it happened"
-NOTHING: Final = "it did not happen"
-RETRY: Final = "try again"
-GIVE_UP: Final = "give up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +87,6 @@ class Asking:
             self.emit(StepWaiting(record.id, {"question": f"approve:{record.id}"}, 0.0))
             return None
         return _refusal(given, "approval")
-
-
-def meant(question: Asked, answer: Any) -> str | None:
-    """Return which choice of `question` an answer is; None if it is none of them.
-
-    True and "yes" are the first choice, False and "no" the second one; upper and lower case do not matter. Why an
-    approval is refused may be said in any words.
-    """
-    if answer is True or answer is False:
-        return question.choices[0 if answer else 1]
-    if not isinstance(answer, str):
-        return None
-    said = answer.strip().casefold()
-    names = {each.casefold(): each for each in question.choices} | {YES: question.choices[0], NO: question.choices[1]}
-    if question.question.startswith("approve:"):
-        return names.get(said, answer)
-    return names.get(said)
 
 
 def _refusal(answer: Any, what: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from executor.answers import RETRY, meant
 from executor.beliefs import Beliefs
 from executor.context import Memory
 from executor.creation import Bindings, expanded, internal
@@ -200,8 +201,7 @@ class RunState:
             case Asked(question):
                 self.questions[question] = event
             case Answered(question, answer):
-                self.questions.pop(question, None)
-                self.answers[question] = answer
+                self._answer(question, answer)
             case MemorySet(key, value):
                 self.memory.restore(key, value)
             case RunEnded(status, reason):
@@ -291,6 +291,12 @@ class RunState:
         return {item.substitute(binding) for item in action.modifies} - {
             fact.substitute(binding) for fact in added(action.provides)
         }
+
+    def _answer(self, question: str, answer: Any) -> None:
+        asked = self.questions.pop(question, None)
+        self.answers[question] = answer
+        if asked is not None and RETRY in asked.choices and meant(asked, answer) == RETRY:
+            self.tried.clear()  # somebody says that it is worth another try
 
     def _bind(self, record: StepRecord) -> None:
         """Take in the objects that a step has created."""

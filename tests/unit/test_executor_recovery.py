@@ -403,3 +403,14 @@ def test_a_failed_step_blocks_exactly_its_dependents():
     outcome = run_virtual(Executor(world, model="dag").run(problem))
     assert outcome.status is RunStatus.FAILED
     assert set(ended) == {"c", "d"}
+
+
+def test_somebody_may_say_that_it_is_worth_another_try():
+    house = House()
+    house.script["lab"] = [False]
+    house.script["annex"] = [False]
+    asked = []
+    outcome = house.run(ask=lambda question: asked.append(question.question) or "try again")
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert asked == ["stuck:s2:1"]
+    assert house.deeds == ["lab", "annex", "lab"]
