@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 
 from executor.beliefs import Beliefs
-from executor.events import Event, FactsSeen
-from executor.observe import Looked, Lookout
+from executor.events import Event
+from executor.observe import Looked, Lookout, believe
 from executor.state import RunState
 from executor.status import StepStatus
 from planner.model import Atom
@@ -46,11 +46,7 @@ async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     beliefs = state.beliefs
     facts = beliefs.facts_of(state.goal, {})
     looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs)
-    for each in looked.disagreements:
-        emit(each)
-    news = beliefs.would_change(looked.notes)
-    if news:
-        emit(FactsSeen(tuple(news), "the goal"))
+    believe(looked, beliefs, emit, "the goal")
     if not beliefs.is_true(state.goal):
         return Verdict.MISSING
     unseen = [fact for fact in facts if not _confirmed(fact, looked, beliefs)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from executor.beliefs import Beliefs
 from executor.creation import Bindings
-from executor.events import Disagreement, Note, Provenance
+from executor.events import Disagreement, Event, FactsSeen, Note, Provenance
 from executor.observers import Observer, Sighting
 from executor.threads import called
 from executor.world import World
@@ -135,6 +135,19 @@ class Lookout:
             return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
             return f"the observer {observer.name} of {look} failed: {type(error).__name__}: {error}"
+
+
+def believe(
+    looked: Looked, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
+) -> bool:
+    """Take in what was seen, but for the facts in `leaving`; return whether a fact is otherwise than was believed."""
+    for each in looked.disagreements:
+        emit(each)
+    news = beliefs.would_change([note for note in looked.notes if note.fact not in leaving])
+    changed = any(note.holds is not beliefs.holds(note.fact) for note in news)
+    if news:
+        emit(FactsSeen(tuple(news), cause))
+    return changed
 
 
 async def _all(awaitables: list[Awaitable[Any]]) -> list[Any]:

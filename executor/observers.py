@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from executor.creation import name_of
 from executor.data import dumped
 from planner.declare.entity import Entity
 from planner.declare.places import Place, definition
@@ -135,7 +136,7 @@ class Observer:
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
                 raise InputError(f"the observer {self.name} of {look} returned {answer!r}", hint=hint)
             return Sighting({look: answer}, None, version)
-        rows = [tuple([_name(value) for value in row]) for row in self._rows(answer)]
+        rows = [tuple([name_of(value) for value in row]) for row in self._rows(answer)]
         return Sighting({self._filled(look, row): True for row in rows}, look, version)
 
     def _told(self, fact: str | Atom, holds: Any) -> Atom:
@@ -201,7 +202,3 @@ def _atom(fact: str | Atom) -> Atom:
         return parse_atom(fact)
     except NotationError as mistake:
         raise InputError(f"an observer named the fact {fact!r}: {mistake.problem}", hint=mistake.hint) from None
-
-
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) else str(getattr(value, "name", value))

@@ -115,9 +115,10 @@ class Ladder:
 
     def still_works(self, left: Iterable[StepRecord]) -> bool:
         """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
-        simulation = Simulation(self.problem())
+        simulation, barred = Simulation(self.problem()), self.barred()
         for record in (*self.fixed(), *left):
-            if simulation.objection(record.step) is not None or self._is_barred(record.step):
+            step = record.step
+            if step.action in self.without_handler or step in barred or simulation.objection(step) is not None:
                 return False
             simulation.apply(record.step)
         return simulation.holds(self.state.goal)
@@ -127,9 +128,9 @@ class Ladder:
 
         It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
         """
-        left, problem = self.left(), self.problem()
+        left, now = self.left(), Simulation(self.problem())
         for start in range(len(left), -1, -1):
-            if start < len(left) and Simulation(problem).objection(left[start].step) is not None:
+            if start < len(left) and now.objection(left[start].step) is not None:
                 continue
             if self.still_works(left[start:]):
                 return start
@@ -138,9 +139,6 @@ class Ladder:
     def skip(self, number: int) -> None:
         """Leave out the next `number` steps."""
         self._change(self.left()[number:], 0, number, "what they are for has come about by itself")
-
-    def _is_barred(self, step: Step) -> bool:
-        return step in self.barred() or (step.action in self.without_handler)
 
     def problem(self) -> Problem:
         """Return what is to be solved now: the goal from what is believed, with the actions that have handlers."""
@@ -156,11 +154,7 @@ class Ladder:
     def barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""
         facts = self.state.beliefs.simulation.facts
-        return {
-            Step(*key)
-            for key, tried in self.state.tried.items()
-            if tried.spent or tried.times >= MOST_TRIES or tried.facts == facts
-        }
+        return self.never() | {Step(*key) for key, tried in self.state.tried.items() if tried.facts == facts}
 
     def never(self) -> set[Step]:
         """Return the ground actions that are not to be tried any more."""

@@ -21,7 +21,6 @@ from executor.state import RunState, StepRecord
 from executor.status import RunStatus, StepStatus
 from executor.stepping import Stepper
 
-DONE = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.SKIPPED})
 TROUBLE = frozenset({StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT})
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
@@ -124,9 +123,7 @@ class Loop:
 
     async def _take_up(self) -> None:
         """Settle the steps that were at work when the process that drove the run before stopped."""
-        for record in self._records({StepStatus.WAITING}):
-            if (record.wait or {}).get("question") in self.state.answers:
-                self._start(record)
+        self._answered()
         for record in self._records({StepStatus.RUNNING}):
             if record.result is not None:
                 got = Attempt(result_of({**record.result}))
@@ -191,7 +188,7 @@ class Loop:
         self._inbox.set()
 
     def _ended(self, id_: str) -> None:
-        if self.state.steps[id_].status in DONE:
+        if self.state.steps[id_].status.is_done:
             self.agenda.done(id_)
 
     async def _next(self) -> None:

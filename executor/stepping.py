@@ -14,7 +14,6 @@ from executor.creation import name_of
 from executor.data import data_of
 from executor.events import (
     Event,
-    FactsSeen,
     Note,
     Provenance,
     Rung,
@@ -26,7 +25,7 @@ from executor.events import (
     StepWaiting,
 )
 from executor.judge import Expected, Judgement, expected, judged, literal_of
-from executor.observe import Looked, Lookout
+from executor.observe import Looked, Lookout, believe
 from executor.parameters import Missing, filled
 from executor.perform import Attempt, Performer, passes
 from executor.policy import TWICE, Policy
@@ -159,16 +158,8 @@ class Stepper:
     async def look(self, facts: list[Atom]) -> Looked:
         """Look at `facts`, and believe what is seen."""
         looked = await self.lookout.look(facts, self.state.beliefs)
-        self._believe(looked, leaving=())
+        believe(looked, self.state.beliefs, self.emit, "observed")
         return looked
-
-    def _believe(self, looked: Looked, leaving: Any) -> None:
-        """Take in what was seen, but for the facts in `leaving`, which are judged by themselves."""
-        for each in looked.disagreements:
-            self.emit(each)
-        news = self.state.beliefs.would_change([note for note in looked.notes if note.fact not in leaving])
-        if news:
-            self.emit(FactsSeen(tuple(news), "observed"))
 
     def _skill(self, action: str, tried: set[str]) -> Skill:
         """Return the handler to call: one that was not tried for this step, and has failed least in this run."""
@@ -226,7 +217,8 @@ class Stepper:
             if not action.creates:
                 self.emit(StepReturned(record.id, result))
             looked = await self._confirmed(visible, wanted)
-            self._believe(looked, leaving=wanted.facts.keys() | wanted.items.keys())
+            judged_apart = wanted.facts.keys() | wanted.items.keys()
+            believe(looked, self.state.beliefs, self.emit, "observed", leaving=judged_apart)
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
         found = self._settled(record, action, found)
         harmless = not action.tags.isdisjoint({"idempotent", "read_only"})

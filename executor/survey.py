@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final
 
-from executor.events import Event, FactsSeen
-from executor.observe import Lookout
+from executor.events import Event
+from executor.observe import Lookout, believe
 from executor.state import RunState, StepRecord
 from planner.model import Atom
 
@@ -45,13 +45,7 @@ class Survey:
     async def _look(self, facts: Iterable[Atom]) -> bool:
         beliefs = self.state.beliefs
         looked = await self.lookout.look(facts, beliefs)
-        for each in looked.disagreements:
-            self.emit(each)
-        news = beliefs.would_change(looked.notes)
-        changed = any(note.holds is not beliefs.holds(note.fact) for note in news)
-        if news:
-            self.emit(FactsSeen(tuple(news), "looking around"))
-        return changed
+        return believe(looked, beliefs, self.emit, "looking around")
 
     def _like(self, fact: Atom) -> Iterator[Atom]:
         """Yield the facts of the same predicate that share an argument with `fact`, or that have none to share."""

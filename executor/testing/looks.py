@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.creation import name_of
 from executor.observers import CANNOT_SAY, Seen
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.truth import instances
@@ -125,8 +126,3 @@ async def _distorted(simulated: SimulatedWorld, fact: Atom, seen: list[Atom], st
 
 class SimulatedError(Exception):
     """What a faulty handler or observer raises."""
-
-
-def name_of(value: Any) -> str:
-    """Return the name of an object that a handler or an observer was given."""
-    return value if isinstance(value, str) else str(getattr(value, "name", value))
