@@ -9,23 +9,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.asking import Request
-    from executor.context import Context, Memory
     from executor.engine import Executor, Outcome, Run
     from executor.errors import DamagedError, DrivenError, JournalError, RunError
-    from executor.events import Event, Note, Provenance, Rung
+    from executor.follow.listeners import Follower
+    from executor.follow.show import Show
+    from executor.follow.summary import summary
+    from executor.follow.tracing import Spans
     from executor.journal import Journal
-    from executor.listeners import Follower
-    from executor.observers import CANNOT_SAY, Facts, Seen
-    from executor.plans import ActionPlan, PlanStep
-    from executor.policy import Policy
-    from executor.recovery import Recovery
-    from executor.results import ActionResult, Metrics, Wait
-    from executor.show import Show
-    from executor.status import RunStatus, StepStatus
-    from executor.stored import RunInfo
-    from executor.tracing import Spans
-    from executor.world import World
+    from executor.plans.action_plan import ActionPlan, PlanStep
+    from executor.record.events import Event, Note, Provenance, Rung
+    from executor.record.status import RunStatus, StepStatus
+    from executor.record.stored import RunInfo
+    from executor.recovery.asking import Request
+    from executor.recovery.ladder import Recovery
+    from executor.world.context import Context, Memory
+    from executor.world.observers import CANNOT_SAY, Facts, Seen
+    from executor.world.policy import Policy
+    from executor.world.results import ActionResult, Metrics, Wait
+    from executor.world.world import World
 
 __all__ = [
     "CANNOT_SAY",
@@ -60,26 +61,28 @@ __all__ = [
     "StepStatus",
     "Wait",
     "World",
+    "summary",
 ]
 
 _MODULES = {
-    "asking": "Request",
-    "context": "Context Memory",
     "engine": "Executor Outcome Run",
     "errors": "DamagedError DrivenError JournalError RunError",
-    "events": "Event Note Provenance Rung",
+    "follow.listeners": "Follower",
+    "follow.show": "Show",
+    "follow.summary": "summary",
+    "follow.tracing": "Spans",
     "journal": "Journal",
-    "listeners": "Follower",
-    "observers": "CANNOT_SAY Facts Seen",
-    "plans": "ActionPlan PlanStep",
-    "policy": "Policy",
-    "recovery": "Recovery",
-    "results": "ActionResult Metrics Wait",
-    "show": "Show",
-    "status": "RunStatus StepStatus",
-    "stored": "RunInfo",
-    "tracing": "Spans",
-    "world": "World",
+    "plans.action_plan": "ActionPlan PlanStep",
+    "record.events": "Event Note Provenance Rung",
+    "record.status": "RunStatus StepStatus",
+    "record.stored": "RunInfo",
+    "recovery.asking": "Request",
+    "recovery.ladder": "Recovery",
+    "world.context": "Context Memory",
+    "world.observers": "CANNOT_SAY Facts Seen",
+    "world.policy": "Policy",
+    "world.results": "ActionResult Metrics Wait",
+    "world.world": "World",
 }
 """Which module has which names."""
 _HOMES = {name: f"executor.{module}" for module, names in _MODULES.items() for name in names.split()}

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from executor.plans import ExecutionModel
+from executor.plans.action_plan import ExecutionModel
 from planner.cli.limits import seconds
 from planner.errors import InputError, did_you_mean
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from executor.engine import Executor, Outcome
-from executor.events import Event, PlanChanged, RungTaken, StepEnded
-from executor.state import RunState
-from executor.status import StepStatus
+from executor.record.events import Event, PlanChanged, RungTaken, StepEnded
+from executor.record.state import RunState
+from executor.record.status import StepStatus
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from planner.load import load
 from planner.plan import Plan

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
-from executor import stored
-from executor.asking import Asking, Callback, meant
-from executor.data import dumped
 from executor.errors import RunError
-from executor.events import (
+from executor.follow.listeners import Audience, Follower, Listener
+from executor.journal import Journal
+from executor.looking.observe import Lookout
+from executor.looking.survey import Survey
+from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals, steps_of
+from executor.record import stored
+from executor.record.events import (
     Answered,
     Event,
     GoalDropped,
@@ -27,21 +30,18 @@ from executor.events import (
     from_data,
     to_data,
 )
-from executor.hierarchy import check_tasks
-from executor.journal import Journal
-from executor.listeners import Audience, Follower, Listener
-from executor.observe import Lookout
-from executor.perform import Performer, checked
-from executor.plans import ActionPlan, ExecutionModel, Goals, steps_of
-from executor.recovery import Ladder, Recovery
-from executor.results import Wait
+from executor.record.state import RunState, StepRecord
+from executor.record.status import RunStatus, StepStatus
+from executor.record.stored import RunInfo
+from executor.recovery.asking import Asking, Callback, meant
+from executor.recovery.hierarchy import check_tasks
+from executor.recovery.ladder import Ladder, Recovery
 from executor.run import Loop
-from executor.state import RunState, StepRecord
-from executor.status import RunStatus, StepStatus
-from executor.stepping import Stepper
-from executor.stored import RunInfo
-from executor.survey import Survey
-from executor.world import World
+from executor.steps.perform import Performer, checked
+from executor.steps.stepping import Stepper
+from executor.world.data import dumped
+from executor.world.results import Wait
+from executor.world.world import World
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Goal, Problem, SoftGoal
@@ -181,8 +181,8 @@ class Executor:
 
     `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
     of plans, `concurrency` limits how many steps are at work at once. `permit`, `approve` and `ask` are callbacks (see
-    `executor.asking`). `stay`: a run that waits for an answer from outside goes on waiting in this process; otherwise
-    it ends as WAITING, and `resume` takes it up again.
+    `executor.recovery.asking`). `stay`: a run that waits for an answer from outside goes on waiting in this process;
+    otherwise it ends as WAITING, and `resume` takes it up again.
     """
 
     world: World

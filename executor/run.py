@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from executor.edges import edges
-from executor.events import Event, RunEnded
-from executor.goal import Verdict, looked_at
-from executor.judge import Expected
-from executor.perform import Attempt
-from executor.recovery import Ladder
-from executor.results import ActionResult, Metrics, result_of
+from executor.looking.goal import Verdict, looked_at
+from executor.looking.judge import Expected
+from executor.plans.edges import edges
+from executor.record.events import Event, RunEnded
+from executor.record.state import RunState, StepRecord
+from executor.record.status import RunStatus, StepStatus
+from executor.recovery.ladder import Ladder
 from executor.schedule import SINGLE, Agenda
-from executor.state import RunState, StepRecord
-from executor.status import RunStatus, StepStatus
-from executor.stepping import Stepper
+from executor.steps.perform import Attempt
+from executor.steps.stepping import Stepper
+from executor.world.results import ActionResult, Metrics, result_of
 
 TROUBLE = frozenset({StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT})
 NOTHING = Expected({}, frozenset(), frozenset(), {})

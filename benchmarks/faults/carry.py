@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.faults.setting import Setting
-from executor.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.engine import Executor, Outcome
-from executor.events import Asked, Event, Rung, RungTaken
-from executor.plans import ActionPlan
-from executor.state import RunState, Tried
+from executor.plans.action_plan import ActionPlan
+from executor.record.events import Asked, Event, Rung, RungTaken
+from executor.record.state import RunState, Tried
+from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import Crash, SimulatedWorld, run_virtual
 from planner.validate import Simulation
 

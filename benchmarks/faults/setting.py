@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from benchmarks.faults.pool import classical, drawn
-from executor.plans import ExecutionModel
-from executor.policy import Policy
+from executor.plans.action_plan import ExecutionModel
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.faults import BREAKING
+from executor.world.policy import Policy
 from planner.plan import Plan
 from planner.validate import Simulation
 

@@ -9,8 +9,8 @@ from typing import Final
 from benchmarks.faults.carry import Carried
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
-from executor.recovery import MOST_TRIES
-from executor.status import RunStatus, StepStatus
+from executor.record.status import RunStatus, StepStatus
+from executor.recovery.ladder import MOST_TRIES
 from executor.testing import FaultKind
 from executor.testing.oracle import reachable
 from planner.model import Atom

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from executor.world import World
+from executor.world.world import World
 from planner import Domain
 from planner.plan import Plan, Step
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from benchmarks.overhead.setting import Setting
 from executor.engine import Executor
-from executor.events import Event, RunEnded, RunStarted, StepStarted
+from executor.record.events import Event, RunEnded, RunStarted, StepStarted
 
 FEW: Final = 10
 """A round of fewer steps is repeated until there are as many."""

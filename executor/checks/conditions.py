@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from executor.checks.findings import PLAN, PlanFinding, Where
-from executor.plans import ActionPlan, PlanStep
-from executor.stated import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
+from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.stated import EXPECTS, LEAVES, REQUIRES, Reader, spelled_out
 from planner.declare.places import CodePlace
 from planner.errors import InputError
 from planner.model import Atom, Formula, Not, Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from executor.plans import PlanStep
+from executor.plans.action_plan import PlanStep
 from planner.check.findings import Level
 from planner.errors import InputError, Location, did_you_mean
 

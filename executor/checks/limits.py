@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from executor.checks.findings import PLAN, PlanFinding
-from executor.edges import edges
-from executor.plans import ActionPlan, PlanStep
+from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.edges import edges
 from planner.creation import for_steps
 from planner.errors import InputError
 from planner.model import Number, Problem

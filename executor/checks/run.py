@@ -12,9 +12,9 @@ from executor.checks.limits import check_limits
 from executor.checks.statement import Statement, statement
 from executor.checks.structure import check_structure
 from executor.checks.vocabulary import Vocabulary, unprovided, without_handler
-from executor.edges import order_of
-from executor.plans import ActionPlan
-from executor.world import World
+from executor.plans.action_plan import ActionPlan
+from executor.plans.edges import order_of
+from executor.world.world import World
 from planner.creation import for_steps
 from planner.documents.places import Document
 from planner.model import Action, DomainModel, Problem

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from executor.checks.findings import PLAN, PlanFinding
 from executor.checks.run import check_plan
-from executor.plans import ActionPlan
-from executor.world import World
+from executor.plans.action_plan import ActionPlan
+from executor.world.world import World
 from planner.documents.json_text import json_positions, parse_json
 from planner.documents.mistakes import told
 from planner.documents.places import Document

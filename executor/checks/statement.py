@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.checks.findings import PLAN, Path, PlanFinding
-from executor.plans import ActionPlan, Goals
+from executor.plans.action_plan import ActionPlan, Goals
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace
 from planner.declare.syntax import cannot_name, is_name

@@ -8,9 +8,9 @@ from dataclasses import fields
 from typing import Any, Final
 
 from executor.checks.findings import PLAN, PlanFinding, Where, near
-from executor.plans import ActionPlan, PlanStep
-from executor.references import REFERENCE, texts_in
-from executor.results import ActionResult
+from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.references import REFERENCE, texts_in
+from executor.world.results import ActionResult
 
 FIELDS: Final = frozenset(each.name for each in fields(ActionResult))
 

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from executor.checks.findings import PlanFinding, Where, near
-from executor.dataflow import wanted_facts
-from executor.plans import ActionPlan, PlanStep
-from executor.references import references
+from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.dataflow import wanted_facts
+from executor.plans.references import references
 from planner.declare import resolve_action
 from planner.declare.syntax import is_name
 from planner.declare.words import either

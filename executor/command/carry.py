@@ -10,11 +10,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 from executor.engine import Executor, Outcome
-from executor.plans import ExecutionModel
-from executor.policy import Policy
-from executor.show import Show
+from executor.follow.show import Show
+from executor.plans.action_plan import ExecutionModel
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
-from executor.world import World
+from executor.world.policy import Policy
+from executor.world.world import World
 from planner.budget import LimitReached
 from planner.cli.input import named
 from planner.cli.output import tell

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from executor.command.carry import Ended
-from executor.progress import described
-from executor.status import RunStatus
+from executor.follow.progress import described
+from executor.record.status import RunStatus
 from planner.cli.exits import Exit
 from planner.cli.output import give, tell
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.creation import name_of
-from executor.results import ActionResult
+from executor.plans.creation import name_of
 from executor.testing import virtual
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.looks import SimulatedError
 from executor.testing.samples import results_of
+from executor.world.results import ActionResult
 from planner.model import Action, Atom
 from planner.plan import Step
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.creation import name_of
-from executor.observers import CANNOT_SAY, Seen
+from executor.plans.creation import name_of
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.truth import instances
 from executor.testing.virtual import now
+from executor.world.observers import CANNOT_SAY, Seen
 from planner.model import OPEN, Atom, DomainModel
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from executor.testing.faults import Fault, Faults
 from executor.testing.looks import ALL, Observe, in_place_predicates, look_at, patterns
 from executor.testing.samples import sample, wanted_of
 from executor.testing.truth import Act, Truth
-from executor.world import MAIN, World
+from executor.world.world import MAIN, World
 from planner.declare.syntax import parse_literal
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import REQUIRED, Action, Atom, Formula, Problem

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
 from executor.checks import check_plan, errors_in
-from executor.plans import ActionPlan
+from executor.plans.action_plan import ActionPlan
 from planner.validate import validate
 
 

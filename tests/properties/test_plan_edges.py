@@ -8,9 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_plans import random_plan, spoiled
 
-from executor.conflicts import possible_accesses
-from executor.edges import order_of
-from executor.plans import ActionPlan
+from executor.plans.action_plan import ActionPlan
+from executor.plans.conflicts import possible_accesses
+from executor.plans.edges import order_of
 from planner.model import DataParameter, From
 from planner.model.actions import added
 from planner.order.orderings import item_orderings

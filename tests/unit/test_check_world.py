@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Facts, Policy, Seen, StepStatus, World
-from executor.check import check_world
+from executor.lint.check import check_world
 from executor.testing import run_virtual
 from planner import Domain
 from planner.check import Level

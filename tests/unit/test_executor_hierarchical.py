@@ -15,11 +15,11 @@ from domains.incident.instances import shop as outage
 from domains.travel.declarations import methods
 from domains.travel.instances import board, couple, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
-from executor.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
-from executor.goal import Verdict, looked_at
-from executor.observe import Lookout
-from executor.recovery import Recovery
-from executor.state import RunState
+from executor.looking.goal import Verdict, looked_at
+from executor.looking.observe import Lookout
+from executor.record.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
+from executor.record.state import RunState
+from executor.recovery.ladder import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
 from htn.cases import plan_of
 from htn.model import HtnProblem

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from executor import ActionResult, Executor, Policy, Rung, RunStatus, StepStatus, Wait, World
-from executor.asking import GIVE_UP, HAPPENED, NOTHING
-from executor.events import RungTaken
+from executor.record.events import RungTaken
+from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import run_virtual
 from planner import Domain, InputError
 

@@ -16,11 +16,11 @@ from benchmarks.faults.pool import shipped
 from benchmarks.faults.setting import KINDS, MODELS, TIMEOUT, Setting, setting
 from benchmarks.faults.table import Judged, report
 from benchmarks.faults.verdict import Ending, Violation, verdict
-from executor.events import RunEnded
-from executor.policy import Policy
-from executor.state import Tried
-from executor.status import RunStatus
+from executor.record.events import RunEnded
+from executor.record.state import Tried
+from executor.record.status import RunStatus
 from executor.testing import Fault, FaultKind, Observe
+from executor.world.policy import Policy
 
 RUNS = 150
 pytestmark = pytest.mark.timeout(300)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from executor import Executor, RunStatus, Wait, World
-from executor.events import RunEnded, RunResumed, RunStarted
+from executor.record.events import RunEnded, RunResumed, RunStarted
 from planner import Domain
 
 

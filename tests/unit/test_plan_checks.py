@@ -11,7 +11,7 @@ import pytest
 
 from executor import World
 from executor.checks import check_plan, errors_in, estimate, read_plan
-from executor.plans import ActionPlan
+from executor.plans.action_plan import ActionPlan
 from planner import Domain, From, validate
 
 

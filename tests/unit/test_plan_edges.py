@@ -7,9 +7,9 @@ from typing import Annotated
 import pytest
 from pydantic import ValidationError
 
-from executor.edges import edges, order_of
-from executor.plans import ActionPlan, PlanStep, StepPolicy, steps_of
-from executor.policy import Policy
+from executor.plans.action_plan import ActionPlan, PlanStep, StepPolicy, steps_of
+from executor.plans.edges import edges, order_of
+from executor.world.policy import Policy
 from planner import Domain, From, load, solve
 from planner.errors import InputError, NoPlan, PlanError
 from planner.plan import Plan, Result, Status, Step, StoppedBy

@@ -9,7 +9,10 @@ import re
 import pytest
 
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
-from executor.events import (
+from executor.follow.progress import View, news
+from executor.follow.show import Show, _parts
+from executor.follow.texts import line_of
+from executor.record.events import (
     Answered,
     Asked,
     Disagreement,
@@ -20,10 +23,7 @@ from executor.events import (
     StepProgress,
     StepStarted,
 )
-from executor.progress import View, news
-from executor.show import Show, _parts
-from executor.state import RunState
-from executor.texts import line_of
+from executor.record.state import RunState
 from planner import Domain
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from executor.observers import CANNOT_SAY, Seen
-from executor.results import ActionResult, result_of
 from executor.testing import (
     NOBODY,
     Crash,
@@ -29,6 +27,8 @@ from executor.testing import (
     virtual,
 )
 from executor.testing.oracle import reachable
+from executor.world.observers import CANNOT_SAY, Seen
+from executor.world.results import ActionResult, result_of
 from planner.declare import Domain, Entity, From
 from planner.errors import InputError
 from planner.load import load

@@ -8,7 +8,7 @@ import pytest
 
 from executor import ActionPlan, Executor, RunStatus, StepStatus, Wait, World
 from executor.errors import RunError
-from executor.plans import Goals
+from executor.plans.action_plan import Goals
 from planner import Domain
 
 

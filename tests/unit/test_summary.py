@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor import ActionPlan, Note, Provenance, Rung, RunStatus, StepStatus
-from executor.context import Memory
-from executor.events import (
+from executor.follow.summary import _TITLES, LEAST, summary
+from executor.record.events import (
     Asked,
     Disagreement,
     FactsSeen,
@@ -27,8 +27,8 @@ from executor.events import (
     StepStarted,
     StepWaiting,
 )
-from executor.state import RunState
-from executor.summary import _TITLES, LEAST, summary
+from executor.record.state import RunState
+from executor.world.context import Memory
 from planner import Domain
 from planner.errors import InputError
 from planner.model import Atom

@@ -1,0 +1,1 @@
+"""Runs told to others: listeners, lines, the terminal, texts for prompts, spans."""

@@ -1,0 +1,164 @@
+"""Lint of worlds: declared effects that nobody can see, actions that nobody carries out, observers that nobody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from executor.lint.coverage import Coverage, Effects, bases, may_give_version, returned, written
+from executor.lint.worlds import worlds_of
+from executor.world.world import World
+from planner.check import Finding, Level, worst_first
+from planner.check.usage import goal_atoms, usage
+from planner.kinds import AnyDomain, AnyProblem, is_other_problem
+from planner.loading.source import Source
+from planner.model import OPEN, Action, Atom, Problem
+
+EMPTY: Final = frozenset({"None", "NoneType", "bool", "str", "int", "float"})
+"""Annotations of handlers that bring no objects."""
+HARMLESS: Final = frozenset({"idempotent", "read_only"})
+
+
+def findings(source: Source, loaded: AnyProblem | AnyDomain) -> list[Finding]:
+    """Return what is odd about the worlds in the file that `source` is, which gave `loaded`."""
+    problem = loaded.classical if is_other_problem(loaded) else loaded
+    given = problem if isinstance(problem, Problem) else None
+    return [finding for world in worlds_of(source) for finding in check_world(world, given)]
+
+
+def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
+    """Return what can be said about `world` without a run, the worst first; with a `problem`, its goal counts too."""
+    found = [finding for action in world.model.actions.values() for finding in _of_action(action, world)]
+    found += [*_of_goal(world, problem), *_of_observers(world, problem)]
+    return worst_first(found)
+
+
+def _of_action(action: Action, world: World) -> Iterator[Finding]:
+    place, effects, coverage = f"action {action.name}", Effects.of(action), Coverage(world)
+    yield from _handlers(action, place, world)
+    yield from _policy(action, place, world)
+    yield from _unseen(action, place, effects, coverage)
+    yield from _items(action, place, effects, coverage)
+    if HARMLESS.isdisjoint(action.tags):
+        yield from _doubts(place, effects, coverage)
+
+
+def _handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
+    skills = world.skills.get(action.name, [])
+    if not skills:
+        hint = f'bind a function to it: @world.handler("{action.name}")'
+        yield Finding(Level.WARNING, "no-handler", place, "nobody carries it out: no plan of a run has it", hint)
+    if action.creates:
+        names = ", ".join(name.removeprefix("?") for name in action.creates)
+        for skill in skills:
+            if returned(skill.function) in EMPTY:
+                said = f"{_name(skill.function)} is declared to return {returned(skill.function)}"
+                message = f"its handler {said}, but what it creates ({names}) comes with the result"
+                hint = 'return ActionResult(created={"…": …})'
+                yield Finding(Level.WARNING, "creates-nothing", place, message, hint)
+
+
+def _policy(action: Action, place: str, world: World) -> Iterator[Finding]:
+    policy = world.policy_of(action.name)
+    if policy.cache_for and "read_only" not in action.tags:
+        message = "its policy says cache_for, but only answers of read-only actions are served again"
+        yield Finding(Level.WARNING, "unused-cache", place, message, "tag it read_only, or leave cache_for out")
+    known = {each.name.removeprefix("?") for each in action.parameters} | {each.name for each in action.data}
+    names = policy.lock if isinstance(policy.lock, tuple) else ()
+    for name in names:
+        if name not in known:
+            message = f"its policy locks {name!r}, which is no parameter of {action.signature}"
+            yield Finding(Level.ERROR, "unknown-lock", place, message)
+
+
+def _unseen(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+    """Report effects that nobody looks at, and those that are seen for some objects only."""
+    unseen, partly = dict[str, Atom](), dict[str, str]()
+    for fact in (*effects.given, *effects.ended):
+        if coverage.is_trusted(fact, action) or any(coverage.observers(fact)):
+            continue
+        some = [str(each.pattern) for each in coverage.partial(fact)]
+        if some:
+            partly[effects.all[fact]] = f"{effects.all[fact]} (by {', '.join(some)})"
+        else:
+            unseen[effects.all[fact]] = fact
+    if unseen:
+        message = f"nobody can see whether these effects came about: {_listed(unseen)}; its steps end UNVERIFIED"
+        widest = max(unseen.values(), key=lambda fact: fact.args.count(OPEN))
+        hint = f'declare an observer, as @world.observer("{written(widest)}"), or trust the predicate'
+        yield Finding(Level.WARNING, "unobserved-effect", place, message, hint)
+    if partly:
+        message = f"for some objects only, somebody can see {_listed(partly.values())}"
+        yield Finding(Level.NOTE, "partly-observed", place, message)
+
+
+def _items(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+    """Report items changed in place of which no observer tells the version."""
+    for item in effects.items:
+        if coverage.is_trusted(item, action):
+            continue
+        seers = [*coverage.observers(item), *coverage.partial(item)]
+        if any(may_give_version(each) for each in seers):
+            continue
+        who = f"{' and '.join(each.name for each in seers)} gives no version of it" if seers else "nobody looks at it"
+        message = f"nobody can see whether it changed {written(item)}: {who}"
+        hint = "an observer that returns Seen(value, version) can"
+        yield Finding(Level.WARNING, "unversioned-item", place, message, hint)
+
+
+def _doubts(place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
+    """Report what has to be asked of somebody when a call times out or the process dies."""
+    if not effects.all:
+        message = "it declares no effect, so that after a timeout or a crash nobody can say whether it happened"
+        yield Finding(Level.NOTE, "asks-in-doubt", place, message, "tag it idempotent or read_only, if it is")
+        return
+    lacking = [text for fact, text in effects.all.items() if not coverage.is_conclusive(fact)]
+    if lacking:
+        asked = "after a timeout or a crash a run asks whether it happened"
+        message = f"{asked}: no observer is conclusive of {_listed(lacking)}"
+        hint = "declare one conclusive, or tag the action idempotent, if that is so"
+        yield Finding(Level.NOTE, "asks-in-doubt", place, message, hint)
+
+
+def _of_goal(world: World, problem: Problem | None) -> Iterator[Finding]:
+    """Report what nobody can see of a goal, unless nothing writes it, or all that write it are trusted."""
+    if problem is None:
+        return
+    coverage = Coverage(world)
+    writers: dict[str, list[Action]] = {}
+    for action in world.model.actions.values():
+        for fact in Effects.of(action).all:
+            writers.setdefault(fact.predicate, []).append(action)
+    unseen = [
+        written(fact)
+        for fact in bases(goal_atoms(problem.goal), world.model)
+        if any(not coverage.is_trusted(fact, action) for action in writers.get(fact.predicate, ()))
+        and not any(coverage.observers(fact))
+    ]
+    if unseen:
+        message = f"nobody can see {_listed(unseen)} of the goal: a run ends UNVERIFIED at best"
+        yield Finding(Level.WARNING, "unobserved-goal", f"problem {problem.name}", message)
+
+
+def _of_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
+    """Report observers that nobody asks."""
+    uses = usage(world.model)
+    known = {*uses.required, *uses.provided, *uses.ended}
+    known |= {atom.predicate for atom in goal_atoms(problem.goal)} if problem else set()
+    for observer in world.observers:
+        place, predicate = f"observer {observer.name} of {observer.pattern}", observer.pattern.predicate
+        if predicate in world.model.derived:
+            message = f"nobody asks it: {predicate} is derived from other facts, and these are looked at"
+            yield Finding(Level.WARNING, "observer-of-derived", place, message)
+        elif predicate not in known:
+            goals = "the goal does not need it" if problem else "it may be in a goal"
+            message = f"nobody asks it: no action writes or requires {predicate}, and {goals}"
+            yield Finding(Level.NOTE, "unused-observer", place, message)
+
+
+def _name(function: object) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(texts)

@@ -1,0 +1,1 @@
+"""What a run believes, and how it looks at the world."""

@@ -1,0 +1,204 @@
+"""Looking at the world: which observers are asked about which facts, and what their answers come to together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from executor.looking.beliefs import Beliefs
+from executor.plans.creation import Bindings
+from executor.record.events import Disagreement, Event, FactsSeen, Note, Provenance
+from executor.world.observers import Observer, Sighting
+from executor.world.threads import called
+from executor.world.world import World
+from planner.model import OPEN, Atom
+from planner.records import dataclass, field
+
+SHORTEST: Final = 0.01
+"""Seconds until an observer is asked again whether an effect has come about; each time twice as long."""
+LONGEST: Final = 1.0
+"""No more than this."""
+
+
+@dataclass(slots=True)
+class Looked:
+    """What a round of looking told.
+
+    `seen` says of each fact that was asked about whether it holds, if that is known; `notes` are all facts that became
+    known, also those that nobody asked about. `conclusive` are the facts about which an observer spoke that is
+    conclusive. `versions` are those of the items that were asked about.
+    """
+
+    seen: dict[Atom, bool] = field(default_factory=dict)
+    notes: list[Note] = field(default_factory=list)
+    conclusive: set[Atom] = field(default_factory=set)
+    versions: dict[Atom, Any] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+
+class Lookout:
+    """Asks the observers of `world` about `objects`."""
+
+    def __init__(self, world: World, objects: Bindings) -> None:
+        self._world = world
+        self._objects = objects
+        self._due: dict[Atom, float] = {}
+        """When all observers must have seen what was done to a fact last, in the time of the loop."""
+
+    def acted(self, facts: Iterable[Atom]) -> None:
+        """Note that something was just done that should change `facts`."""
+        now = asyncio.get_running_loop().time()
+        for fact in facts:
+            settle = self.settle_within([fact])
+            if settle:
+                self._due[fact] = now + settle
+
+    def can_see(self, fact: Atom) -> bool:
+        """Return whether some observer looks at facts like `fact`."""
+        return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
+
+    async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
+        """Return what observers say about `facts`, after those that may be late have had their time."""
+        facts, pause = list(facts), SHORTEST
+        while True:
+            looked = await self._look(facts, beliefs)
+            now = asyncio.get_running_loop().time()
+            late = [
+                self._due[fact]
+                for fact, holds in looked.seen.items()
+                if self._due.get(fact, now) > now and holds is not beliefs.holds(fact)
+            ]
+            if not late:
+                return looked
+            await asyncio.sleep(min(pause, max(late) - now))
+            pause = min(2 * pause, LONGEST)
+
+    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
+        """Return what observers say about `facts`; each look is made once, all at the same time."""
+        asked = {fact: self._world.observers_of(fact) for fact in facts}
+        looks = dict.fromkeys([each for found in asked.values() for each in found])
+        answers = dict(zip(looks, await _all([self._sighting(*look) for look in looks]), strict=True))
+        looked = Looked()
+        wanted = dict.fromkeys(asked)
+        for (observer, look), answer in answers.items():
+            if isinstance(answer, str):
+                about = tuple([fact for fact, found in asked.items() if (observer, look) in found])
+                looked.disagreements.append(Disagreement(about, answer))
+                continue
+            wanted |= dict.fromkeys(answer.facts)
+            if answer.others_false is not None:
+                wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
+        found = _Sightings([(look[0], answer) for look, answer in answers.items() if isinstance(answer, Sighting)])
+        for fact in wanted:
+            _settle(fact, found.about(fact), looked)
+        return looked
+
+    async def confirm(
+        self, expected: Mapping[Atom, bool], items: Mapping[Atom, Any], beliefs: Beliefs, since: float
+    ) -> Looked:
+        """Look until all that is `expected` is seen, and all `items` have another version, or it is time to give up.
+
+        That is when every observer's `settle_within`, counted from `since` (in the time of the loop), is over.
+        """
+        facts = [*expected, *items]
+        settle = self.settle_within(facts)
+        pause = SHORTEST
+        while True:
+            now = asyncio.get_running_loop().time()
+            looked = await self._look(facts, beliefs)
+            wrong = any(looked.seen.get(fact, holds) is not holds for fact, holds in expected.items())
+            same = any(fact in looked.versions and looked.versions[fact] == old for fact, old in items.items())
+            if now >= since + settle or not (wrong or same):
+                return looked
+            await asyncio.sleep(min(pause, since + settle - now))
+            pause = min(2 * pause, LONGEST)
+
+    def settle_within(self, facts: Iterable[Atom]) -> float:
+        """Return after how many seconds all observers of `facts` must have seen what happened."""
+        found = [observer.settle_within for fact in facts for observer, _ in self._world.observers_of(fact)]
+        return max(found, default=0.0)
+
+    def _renamed(self, sighting: Sighting) -> Sighting:
+        """Return `sighting` with the names that plans have for objects."""
+        facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
+        return Sighting(facts, sighting.others_false, sighting.version)
+
+    async def _sighting(self, observer: Observer, look: Atom) -> Sighting | str:
+        """Return what `observer` sees, or why it does not."""
+        arguments = observer.arguments(look, self._objects)
+        try:
+            async with asyncio.timeout(observer.timeout):
+                answer = await called(observer.function, arguments)
+            return self._renamed(observer.read(look, answer))
+        except TimeoutError:
+            return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
+        except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
+            return f"the observer {observer.name} of {look} failed: {type(error).__name__}: {error}"
+
+
+def believe(
+    looked: Looked, beliefs: Beliefs, emit: Callable[[Event], None], cause: str, *, leaving: Collection[Atom] = ()
+) -> bool:
+    """Take in what was seen, but for the facts in `leaving`; return whether a fact is otherwise than was believed."""
+    for each in looked.disagreements:
+        emit(each)
+    news = beliefs.would_change([note for note in looked.notes if note.fact not in leaving])
+    changed = any(note.holds is not beliefs.holds(note.fact) for note in news)
+    if news:
+        emit(FactsSeen(tuple(news), cause))
+    return changed
+
+
+async def _all(awaitables: list[Awaitable[Any]]) -> list[Any]:
+    if len(awaitables) == 1:
+        return [await awaitables[0]]
+    return list(await asyncio.gather(*awaitables))
+
+
+class _Sightings:
+    """Sightings by what they are about: facts that they name, and patterns of which no others hold."""
+
+    def __init__(self, sightings: Iterable[tuple[Observer, Sighting]]) -> None:
+        self._named: dict[Atom, list[tuple[Observer, Sighting]]] = {}
+        self._covering: dict[str, dict[tuple[int, ...], dict[tuple[str, ...], list[tuple[Observer, Sighting]]]]] = {}
+        for each in sightings:
+            for fact in each[1].facts:
+                self._named.setdefault(fact, []).append(each)
+            pattern = each[1].others_false
+            if pattern is not None:
+                places = tuple([at for at, arg in enumerate(pattern.args) if arg != OPEN])
+                bound = tuple([pattern.args[at] for at in places])
+                by_places = self._covering.setdefault(pattern.predicate, {})
+                by_places.setdefault(places, {}).setdefault(bound, []).append(each)
+
+    def about(self, fact: Atom) -> Iterator[tuple[str, bool, Sighting, Observer]]:
+        """Yield who says whether `fact` holds, and what."""
+        for observer, sighting in self._named.get(fact, ()):
+            yield observer.name, sighting.facts[fact], sighting, observer
+        for places, by_bound in self._covering.get(fact.predicate, {}).items():
+            for observer, sighting in by_bound.get(tuple([fact.args[at] for at in places]), ()):
+                if fact not in sighting.facts:
+                    yield observer.name, False, sighting, observer
+
+
+def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]], looked: Looked) -> None:
+    """Note what `sayings` together say about `fact`."""
+    said: dict[bool, list[str]] = {}
+    version = None
+    for name, holds, sighting, observer in sayings:
+        said.setdefault(holds, []).append(name)
+        if observer.conclusive:
+            looked.conclusive.add(fact)
+        version = sighting.version if sighting.version is not None else version
+    if len(said) > 1:
+        reason = f"{' and '.join(said[True])} saw {fact}, {' and '.join(said[False])} did not"
+        looked.disagreements.append(Disagreement((fact,), reason))
+        looked.notes.append(Note(fact, None, Provenance.UNKNOWN, reason))
+        looked.conclusive.discard(fact)
+        return
+    for holds, names in said.items():
+        looked.seen[fact] = holds
+        looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version))
+        if version is not None:
+            looked.versions[fact] = version

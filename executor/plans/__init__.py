@@ -1,0 +1,1 @@
+"""Plans as data, and which of their steps come before which."""

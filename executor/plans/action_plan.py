@@ -1,0 +1,284 @@
+"""Plans as data: `ActionPlan` and its steps, from a search result, from JSON, or written by hand.
+
+A step names its action, its arguments by parameter, and the steps that it depends on. Values of data parameters may be
+taken from the results of earlier steps: `{{step.data.tasks}}`. An object that a step creates has no name yet: `creates`
+gives it a placeholder, which later steps name in their arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Annotated, Any, Literal, Self
+from uuid import uuid4
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from executor.plans.references import references
+from executor.world.policy import OnError, Policy
+from planner.declare import resolve_action
+from planner.declare.declarations import objects_of
+from planner.declare.places import CodePlace, Place
+from planner.declare.problem import ProblemBuilder
+from planner.declare.types import Types
+from planner.documents.atoms import Notation
+from planner.documents.schema import NetworkDocument
+from planner.errors import PlanError
+from planner.kinds import is_other_problem
+from planner.model import Action, DomainModel, Goal, Metric, Object, Problem
+from planner.plan import Plan, Result, Step
+
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical"]
+PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+def _goal(value: Any) -> Any:
+    return {"hard": value} if isinstance(value, str | list | tuple) else value
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
+"""An exact number; decimals are texts in JSON, and may be read from numbers."""
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StepPolicy(_Part):
+    """What one step does otherwise than its action's `Policy` says; `retry_on` names types of exceptions."""
+
+    timeout: Seconds | None = None
+    retries: Annotated[int, Field(ge=0)] | None = None
+    backoff: Seconds = 0.5
+    longest: Seconds = 30.0
+    jitter: Seconds = 0.5
+    retry_on: Texts = ()
+    on_error: OnError = "patch"
+    lock: bool | tuple[str, ...] = False
+    rate: tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0)]] | None = None
+    cache_for: Seconds = 0.0
+
+    def over(self, policy: Policy) -> Policy:
+        """Return `policy` with what is stated here instead."""
+        stated = {name: getattr(self, name) for name in self.model_fields_set}
+        if "retry_on" in stated:
+            stated["retry_on"] = _named_errors(self.retry_on) if self.retry_on else None
+        return replace(policy, **stated)
+
+
+def _named_errors(names: tuple[str, ...]) -> Callable[[Any], bool]:
+    return lambda failure: any(each.__name__ in names for each in type(failure).__mro__)
+
+
+class PlanStep(_Part):
+    """One step of a plan.
+
+    `arguments` are objects by parameter, `parameters` values by data parameter. `creates` gives each object that the
+    action creates a placeholder. `requires` and `expects` are conditions before and after the step, beyond those of its
+    action. `undoes` are the steps that this one undoes, whose results it gets. `cost`, `duration` (seconds) and
+    `tokens` are estimates; None: as declared, if it is.
+    """
+
+    id: StepId
+    action: str
+    arguments: dict[str, str] = {}
+    parameters: dict[str, Any] = {}
+    creates: dict[str, str] = {}
+    depends_on: Texts = ()
+    requires: Texts = ()
+    expects: Texts = ()
+    policy: StepPolicy | None = None
+    cost: Amount | None = None
+    duration: Seconds | None = None
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    description: str = ""
+    undoes: Texts = ()
+
+    @classmethod
+    def of(cls, step: Step, action: Action, name: str) -> Self:
+        """Return `step`, an instance of `action`, under the id `name`."""
+        given = list(step.arguments)
+        own = [each.name.removeprefix("?") for each in action.parameters]
+        created = [each.removeprefix("?") for each in action.creates]
+        return cls(
+            id=name,
+            action=step.action,
+            arguments=dict(zip(own, given, strict=False)),
+            creates=dict(zip(created, given[len(own) :], strict=False)),
+            cost=step.cost,
+        )
+
+    @property
+    def created(self) -> dict[str, str]:
+        """The placeholders of what the step creates, by the names that its action has for them."""
+        return {**self.arguments, **self.creates}
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The steps that this one names: it depends on them, or takes values from their results."""
+        return frozenset([*self.depends_on, *references(self.parameters)])
+
+    def step(self, domain: DomainModel) -> Step:
+        """Return the step of a planner's plan: placeholders stand after the declared arguments.
+
+        `domain` may have parameters for them itself. Raises `InputError` where the action is unknown or an argument
+        missing.
+        """
+        action = domain.actions.get(self.action) or resolve_action(domain, self.action)
+        names = [each.name.removeprefix("?") for each in action.parameters]
+        names += [each.removeprefix("?") for each in action.creates]
+        given = {**self.creates, **self.arguments} if self.creates else self.arguments
+        try:
+            arguments = tuple([given[name] for name in names])
+        except KeyError as error:
+            raise PlanError(f"step {self.id!r} lacks the argument {error} of {action.signature}") from None
+        return Step(action.name, arguments, self.cost or 0)
+
+
+class Goals(_Part):
+    """What must hold at the end (`hard`), and what would be good to have: conditions with their utilities."""
+
+    hard: Texts = ()
+    soft: dict[str, Amount] = {}
+
+
+class Constraints(_Part):
+    """What a run may take at most: cost, seconds, and tokens of language models; None: no limit."""
+
+    cost: Amount | None = None
+    duration: Seconds | None = None
+    tokens: Annotated[int, Field(ge=0)] | None = None
+
+
+class Metadata(_Part):
+    """When a plan was made, how many seconds it is thought to take, how urgent it is, and what it may take."""
+
+    created: datetime | None = None
+    estimated_duration: Seconds | None = None
+    priority: int = 0
+    constraints: Constraints = Constraints()
+
+
+class ActionPlan(_Part):
+    """A plan that can be stored, sent and run; `objects`, `initial` and what follows state its problem.
+
+    `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
+    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones,
+    as documents write them.
+    """
+
+    id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
+    name: str = "plan"
+    goal: Annotated[Goals, BeforeValidator(_goal)] = Goals()
+    steps: tuple[PlanStep, ...] = ()
+    model: ExecutionModel = "sequential"
+    objects: dict[str, str | tuple[str, ...]] = {}
+    initial: Texts = ()
+    values: dict[str, int | Decimal] = {}
+    unknown: Texts = ()
+    ran: Texts = ()
+    metric: Literal["cost", "length"] = "cost"
+    metadata: Metadata = Metadata()
+    status: PlanStatus = "proposed"
+    tasks: list[str] | NetworkDocument | None = None
+    decomposition: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, plan: Plan | Result, **fields: Any) -> Self:
+        """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
+
+        The execution model is hierarchical for a plan that came of tasks, else sequential. Steps are `s1`, `s2`, ….
+        """
+        if isinstance(plan, Result):
+            plan = plan.expect_plan()
+        problem = plan.problem.classical if is_other_problem(plan.problem) else plan.problem
+        found = {
+            **stated(problem),
+            "steps": tuple(steps_of(plan.steps, problem.domain)),
+            "model": "sequential" if plan.tree is None else "hierarchical",
+            **({} if plan.tree is None else _decomposed(plan)),
+            "metadata": Metadata(created=datetime.now(UTC)),
+        }
+        return cls(**{**found, **fields})
+
+    def problem(self, domain: DomainModel, entities: Mapping[str, object] | None = None) -> Problem:
+        """Return the problem that the plan solves; `entities` are the Python values of objects.
+
+        Raises `PlanError` where what is stated does not fit `domain`.
+        """
+        return problem_of(self, domain, CodePlace(f"plan {self.id}"), entities or {})
+
+    def of_step(self, name: str) -> PlanStep:
+        """Return the step with the id `name`; raises `KeyError`."""
+        found = next((each for each in self.steps if each.id == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+
+def _decomposed(plan: Plan) -> dict[str, Any]:
+    from htn.documents import tasks_document  # noqa: PLC0415 - most plans came of no tasks
+
+    return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
+
+
+def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:
+    """Return the problem of `plan`, mistakes in which are told at `place`."""
+    types = Types.of(domain.types)
+    objects, _ = objects_of(plan.objects, types, place.within("objects"))
+    return ProblemBuilder(domain, objects, place).build(
+        plan.name,
+        plan.initial,
+        {"hard": plan.goal.hard, "soft": plan.goal.soft},
+        values=plan.values,
+        unknown=plan.unknown,
+        ran=plan.ran,
+        metric=plan.metric,
+        resolution=None,
+        entities=entities,
+    )
+
+
+def stated(problem: Problem) -> dict[str, Any]:
+    """Return the fields of an `ActionPlan` that state `problem`."""
+    return {
+        "name": problem.name,
+        "goal": goals_of(problem.goal),
+        "objects": {each.name: _types(each) for each in problem.objects},
+        "initial": tuple(map(str, problem.initial)),
+        "values": {str(term): value for term, value in problem.values.items()},
+        "unknown": tuple(map(str, problem.unknown)),
+        "ran": tuple(map(str, problem.ran)),
+        "metric": "length" if problem.metric is Metric.LENGTH else "cost",
+    }
+
+
+def goals_of(goal: Goal) -> Goals:
+    """Return `goal` as texts; the utilities of equal wishes are added up."""
+    write = Notation((), ())
+    soft: dict[str, int | Decimal] = {}
+    for wish in goal.soft:
+        text = write.single(wish.condition)
+        soft[text] = soft.get(text, 0) + wish.utility
+    return Goals(hard=tuple(write.formula(goal.hard)), soft=soft)
+
+
+def _types(item: Object) -> str | tuple[str, ...]:
+    return item.types[0] if len(item.types) == 1 else item.types
+
+
+def steps_of(steps: Iterable[Step], domain: DomainModel, taken: Container[str] = ()) -> Iterator[PlanStep]:
+    """Yield `steps` with ids of their own, none of which is `taken`."""
+    names = (name for number in count(1) if (name := f"s{number}") not in taken)
+    for step in steps:
+        yield PlanStep.of(step, domain.actions[step.action], next(names))

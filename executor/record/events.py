@@ -1,0 +1,286 @@
+"""What happens in a run: one typed union. The journal keeps events, and the state of a run is made of them.
+
+Steps are named by their ids. What a handler returned is kept as JSON-ready data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
+
+from executor.plans.action_plan import ExecutionModel
+from executor.record.status import RunStatus, StepStatus
+from planner.model import Atom
+from planner.records import dataclass, field
+
+
+class Provenance(Enum):
+    """Where a fact comes from."""
+
+    GIVEN = "the problem states it"
+    OBSERVED = "an observer looked"
+    REPORTED = "a handler's result said so"
+    ASSUMED = "a declared effect that nobody looked at"
+    STALE = "it ended when something that it rests on changed"
+    UNKNOWN = "nobody can say"
+
+
+TRUSTED: Final = "trusted"
+"""The source of effects that nobody has to look at."""
+
+
+class Rung(Enum):
+    """The rungs of the recovery ladder, cheapest first."""
+
+    RETRY = "the same step again"
+    SKILL = "another handler for the same action"
+    PATCH = "the cheapest way back into the plan"
+    REPLAN = "another plan, perhaps with less of the soft goals"
+    ASK = "a question to somebody who may know"
+    COMPENSATE = "a plan that undoes what was done"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is known about a fact: whether it `holds` (None: unknown), from where, and the version of its item."""
+
+    fact: Atom
+    holds: bool | None
+    provenance: Provenance
+    source: str = ""
+    version: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began, with this `plan` (an `ActionPlan` as data); the first event of every run."""
+
+    run: str
+    plan: Mapping[str, Any]
+    model: ExecutionModel
+
+
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """A run was taken up again, from the journal."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A handler is about to be called, with these data `parameters`; `sources` say where each came from."""
+
+    step: str
+    attempt: int
+    skill: str
+    key: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """A handler says how far it is; `fraction` is between 0 and 1, if it knows."""
+
+    step: str
+    text: str
+    fraction: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReturned:
+    """A handler has answered, and nobody has looked yet whether it is so."""
+
+    step: str
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StepWaiting:
+    """A step waits; `since` is the time of the day in seconds since 1970."""
+
+    step: str
+    wait: Mapping[str, Any]
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class FactsSeen:
+    """Facts became known outside the end of a step."""
+
+    facts: tuple[Note, ...]
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Observers contradict each other, or one of them failed; the facts are unknown."""
+
+    facts: tuple[Atom, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """A step is over, or in doubt; `facts` is what became of its declared effects.
+
+    A failed step is `repeatable` where doing it once more cannot do it twice. One that is in doubt has `awaited`
+    effects: what holds if it happened.
+    """
+
+    step: str
+    status: StepStatus
+    reason: str = ""
+    result: Mapping[str, Any] | None = None
+    facts: tuple[Note, ...] = ()
+    repeatable: bool = True
+    awaited: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RungTaken:
+    """Something was done about a failure; `cost` is that of the new steps."""
+
+    rung: Rung
+    step: str
+    reason: str
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
+
+    With `undoes`, the run is given up, and they undo what was done, but for what is `left`. `decomposition` is that of
+    the tasks of a hierarchical run, where it has changed.
+    """
+
+    steps: tuple[Mapping[str, Any], ...]
+    kept: int
+    new: int
+    dropped: int
+    reason: str
+    undoes: bool = False
+    left: tuple[str, ...] = ()
+    decomposition: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoalDropped:
+    """A soft goal was given up."""
+
+    condition: str
+    utility: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Somebody has to say something; `known` is what is known, `choices` the answers that mean something."""
+
+    question: str
+    step: str
+    text: str
+    choices: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question was answered."""
+
+    question: str
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySet:
+    """Working memory changed; `value` None takes the key out."""
+
+    key: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run is over for now: `WAITING` and `IN_DOUBT` can be taken up again."""
+
+    status: RunStatus
+    reason: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+Event = (
+    RunStarted
+    | RunResumed
+    | StepStarted
+    | StepProgress
+    | StepReturned
+    | StepWaiting
+    | FactsSeen
+    | Disagreement
+    | StepEnded
+    | RungTaken
+    | PlanChanged
+    | GoalDropped
+    | Asked
+    | Answered
+    | MemorySet
+    | RunEnded
+)
+KINDS: Final[Mapping[str, type[Any]]] = {each.__name__: each for each in Event.__args__}
+"""The kinds of events by name."""
+_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in KINDS.values()}
+_ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
+    StepEnded: {"status": StepStatus},
+    RunEnded: {"status": RunStatus},
+    RungTaken: {"rung": Rung},
+}
+
+
+_NOTED: Final = ("facts", "awaited")
+
+
+def to_data(event: Event) -> dict[str, Any]:
+    """Return the fields of `event` as JSON-ready data, but for values that handlers and authors gave."""
+    found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
+    for name in _ENUMS.get(type(event), ()):
+        found[name] = found[name].name
+    for name in _NOTED:
+        if name in found:
+            found[name] = [_from_note(each) if isinstance(each, Note) else _from_atom(each) for each in found[name]]
+    return found
+
+
+def from_data(kind: str, data: Mapping[str, Any]) -> Event:
+    """Return the event that `to_data` made `data` of; raises `KeyError` or `ValueError` for anything else."""
+    cls = KINDS[kind]
+    found: dict[str, Any] = dict(data)
+    for name, enum in _ENUMS.get(cls, {}).items():
+        found[name] = enum[found[name]]
+    for name in _NOTED:
+        if name in found:
+            read = _to_atom if cls is Disagreement else _to_note
+            found[name] = tuple([read(each) for each in found[name]])
+    for name in ("steps", "choices", "known", "left"):
+        if isinstance(found.get(name), list):
+            found[name] = tuple(found[name])
+    return cls(**found)  # type: ignore[no-any-return]  # one of the union
+
+
+def _from_atom(atom: Atom) -> list[str]:
+    return [atom.predicate, *atom.args]
+
+
+def _to_atom(data: list[str]) -> Atom:
+    return Atom(data[0], tuple(data[1:]))
+
+
+def _from_note(note: Note) -> list[Any]:
+    return [_from_atom(note.fact), note.holds, note.provenance.name, note.source, note.version]
+
+
+def _to_note(data: list[Any]) -> Note:
+    return Note(_to_atom(data[0]), data[1], Provenance[data[2]], data[3], data[4])

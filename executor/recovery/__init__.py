@@ -1,0 +1,1 @@
+"""What is done when a plan does not go as planned."""

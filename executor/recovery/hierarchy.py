@@ -1,0 +1,155 @@
+"""What became of the tasks of a run, and their repair in the subtree that broke."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.plans.action_plan import ActionPlan, PlanStep, steps_of
+from executor.record.status import StepStatus
+from planner.declare.places import CodePlace
+from planner.errors import Location, PlanError
+from planner.model import Problem
+from planner.plan import Plan, Step
+
+if TYPE_CHECKING:
+    from executor.record.state import RunState, StepRecord
+    from htn.model import HtnDomain, HtnProblem
+    from htn.plan import Decomposition
+    from htn.repair import Repair
+
+TASKS: Final = "the tasks"
+"""What a run drops that goes on to its goal without them."""
+_HAPPENED: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED})
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """The tasks of a run: `problem` states them, `tree` is what they are decomposed into now.
+
+    The steps of `tree` are numbered as their ids are in `steps`.
+    """
+
+    problem: HtnProblem
+    tree: Decomposition
+    steps: tuple[str, ...]
+
+    @classmethod
+    def of(cls, plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> Hierarchy | None:
+        """Return the tasks of `plan`, which solves `problem`; None for one that is carried out without them.
+
+        Raises `PlanError` where there are no tasks or no methods for them, or the decomposition is none.
+        """
+        from htn.documents import with_tasks  # noqa: PLC0415 - most plans came of no tasks
+        from htn.plan_files import tree_from_data  # noqa: PLC0415 - as above
+
+        if plan.model != "hierarchical" or plan.decomposition is None:
+            return None
+        name, otherwise = f"plan {plan.id}", "or run it in another execution model, without tasks"
+        if methods is None:
+            hint = f"make the World of the domain with the methods, {otherwise}"
+            raise PlanError(f"{name} came of tasks, and the domain of the world has no methods", hint=hint)
+        if plan.tasks is None:
+            hint = f"say tasks: [name(arg, …)], {otherwise}"
+            raise PlanError(f"{name} has a decomposition, and does not say of which tasks", hint=hint)
+        stated = with_tasks(problem, plan.tasks, methods, CodePlace(name).within("tasks"), name)
+        return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
+
+    def changed(self, data: Mapping[str, Any]) -> Hierarchy:
+        """Return the tasks with another decomposition, as `to_dict` gives it."""
+        from htn.plan_files import tree_from_data  # noqa: PLC0415 - as above
+
+        return replace(self, tree=tree_from_data(data, Location("journal")), steps=tuple(data["steps"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decomposition as JSON-ready data, with the ids of its steps."""
+        return {**self.tree.to_dict(), "steps": list(self.steps)}
+
+
+def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
+    """Raise `PlanError` where `plan` came of tasks and does not do them."""
+    from htn.verify import validate  # noqa: PLC0415 - as above
+    from planner.validate import Simulation  # noqa: PLC0415 - as above
+
+    found = Hierarchy.of(plan, problem, methods)
+    if found is None:
+        return
+    simulation = Simulation(problem)
+    steps = [each.step(problem.domain) for each in plan.steps]
+    steps = [step if simulation.rules.misfit(step) else replace(step, cost=simulation.cost(step)) for step in steps]
+    verdict = validate(found.problem, Plan(tuple(steps), found.problem, found.tree))
+    if not verdict.valid:
+        raise PlanError(f"plan {plan.id} does not do its tasks: {verdict.reason}")
+
+
+def repairing(
+    state: RunState,
+    now: Problem,
+    fixed: Sequence[StepRecord],
+    left: Collection[StepRecord],
+    *,
+    forbidden: Iterable[Step],
+    not_first: Iterable[Step],
+    time_limit: float,
+) -> Callable[[], Repair]:
+    """Return the search for a repair of the run from `now`; `fixed` steps are taken for done.
+
+    Steps that are not among those `left` do not come about as they stand: they have failed, or rest on what has.
+    """
+    from htn.repair import repair  # noqa: PLC0415 - most runs need none
+    from planner.repair.patching import after  # noqa: PLC0415 - as above
+
+    hierarchy = state.hierarchy
+    assert hierarchy is not None  # noqa: S101 - or else there are no tasks to repair
+    records = [state.steps[id_] for id_ in hierarchy.steps]
+    kept = {record.id for record in left}
+    going = {record.id for record in fixed}
+    done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
+    lost = [number for number, each in enumerate(records) if each.id not in kept and number not in {*done}]
+    classical = after(now, [record.step for record in fixed])
+    plan = Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree)
+    return partial(
+        repair,
+        replace(hierarchy.problem, classical=classical),
+        plan,
+        done=done,
+        failed=lost,
+        forbidden=forbidden,
+        not_first=not_first,
+        time_limit=time_limit,
+    )
+
+
+def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
+    """Return the steps that a repair leaves to do, and what the tasks are decomposed into then.
+
+    Steps that are kept keep their ids, unless they have failed before.
+    """
+    hierarchy = state.hierarchy
+    assert hierarchy is not None  # noqa: S101 - it was repaired
+    assert found.steps is not None and found.tree is not None  # noqa: S101, PT018 - as above
+    steps = list[PlanStep]()
+    fresh = steps_of(found.steps, state.domain, state.steps)
+    for new, origin in zip(list(fresh), found.origins, strict=True):
+        record = None if origin is None else state.steps[hierarchy.steps[origin]]
+        if record is None:
+            steps.append(new)
+        elif record.status is StepStatus.PENDING:
+            steps.append(record.plan)
+        else:
+            steps.append(record.plan.model_copy(update={"id": new.id}))
+    ids = (*hierarchy.steps, *(each.id for each in steps))
+    return steps, _numbered(replace(hierarchy, tree=found.tree, steps=ids))
+
+
+def _numbered(hierarchy: Hierarchy) -> Hierarchy:
+    """Return the same with the steps numbered anew: those that are not in the decomposition any more have no number."""
+    tree = hierarchy.tree
+    used = sorted(node.step for node in tree.nodes if node.step is not None)
+    number = {step: place for place, step in enumerate(used)}
+    nodes = [node if node.step is None else replace(node, step=number[node.step]) for node in tree.nodes]
+    return replace(
+        hierarchy, tree=replace(tree, nodes=tuple(nodes)), steps=tuple([hierarchy.steps[each] for each in used])
+    )

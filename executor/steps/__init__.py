@@ -1,0 +1,1 @@
+"""One step: its parameters, its handler, its life."""

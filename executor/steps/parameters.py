@@ -1,0 +1,119 @@
+"""Data parameters: where their values come from, and whether they are what the handler expects.
+
+In this order (the first that has a value): the plan; the result that the parameter is declared to come from; the step
+that is undone, where it had a parameter of that name; working memory, where it has an entry of that name; its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from executor.plans.references import REFERENCE
+from executor.record.state import RunState, StepRecord
+from planner.errors import ForethoughtError
+from planner.model import Action, DataParameter
+from planner.model.actions import REQUIRED
+from planner.validate.simulation import bound
+
+
+class Missing(ForethoughtError):  # noqa: N818 - it names what it says
+    """A data parameter has no value, or one that does not fit."""
+
+
+def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the data parameters of a step, and where each came from; raises `Missing`, with all that is amiss."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    amiss = []
+    for parameter in action.data:
+        try:
+            value, sources[parameter.name] = _value(state, record, action, parameter)
+            values[parameter.name] = _typed(parameter, value)
+        except Missing as error:
+            amiss.append(str(error))
+    if amiss:
+        raise Missing("; ".join(amiss))
+    return values, sources
+
+
+def _value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
+    name = parameter.name
+    if name in record.plan.parameters:
+        return resolved(state, record.plan.parameters[name]), "plan"
+    if parameter.source is not None:
+        fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
+        provider = state.providers.get(fact)
+        if provider is not None:
+            return field_of(state.steps[provider], parameter.source.path), f"step {provider}"
+    for id_ in record.plan.undoes:
+        undone = state.steps[id_]
+        if name in undone.parameters:
+            return undone.parameters[name], f"step {id_}, which is undone"
+    if name in state.memory:
+        return state.memory.get(name), "memory"
+    if parameter.default is not REQUIRED and parameter.default != REQUIRED:
+        return parameter.default, "default"
+    where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
+    raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
+
+
+def resolved(state: RunState, value: Any) -> Any:
+    """Return `value` with references to results of earlier steps replaced by what they refer to."""
+    match value:
+        case str():
+            whole = REFERENCE.fullmatch(value.strip())
+            if whole:
+                return _referred(state, whole[1], whole[2] or "")
+            return REFERENCE.sub(lambda found: str(_referred(state, found[1], found[2] or "")), value)
+        case dict():
+            return {key: resolved(state, each) for key, each in value.items()}
+        case list() | tuple():
+            return [resolved(state, each) for each in value]
+        case _:
+            return value
+
+
+def _referred(state: RunState, step: str, path: str) -> Any:
+    record = state.steps.get(step)
+    if record is None:
+        raise Missing(f"{{{{{step}.{path}}}}} refers to the step {step!r}, which does not exist")
+    return field_of(record, path)
+
+
+def field_of(record: StepRecord, path: str) -> Any:
+    """Return the field of the result of a step that `path` (`data.tasks.0.title`) leads to; raises `Missing`."""
+    if record.result is None:
+        raise Missing(f"the step {record.id!r} ({record.step}) has no result yet")
+    found: Any = record.result
+    for part in filter(None, path.split(".")):
+        match found:
+            case Mapping() if part in found:
+                found = found[part]
+            case list() | tuple() if part.isdecimal() and int(part) < len(found):
+                found = found[int(part)]
+            case _ if not isinstance(found, Mapping | list | tuple | str) and hasattr(found, part):
+                found = getattr(found, part)
+            case _:
+                raise Missing(f"the result of step {record.id!r} ({record.step}) has no {path!r}")
+    return found
+
+
+def _typed(parameter: DataParameter, value: Any) -> Any:
+    if value is parameter.default:
+        return value
+    adapter = _ADAPTERS.get(id(parameter))
+    if adapter is None:
+        adapter = _ADAPTERS[id(parameter)] = (parameter, TypeAdapter(parameter.annotation))
+    try:
+        return adapter[1].validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "".join(f".{part}" for part in first["loc"])
+        raise Missing(f"the parameter {parameter.name!r}{where} cannot be {first['input']!r}: {first['msg']}") from None
+
+
+_ADAPTERS: dict[int, tuple[DataParameter, TypeAdapter[Any]]] = {}
+"""The adapters of parameters, which are kept so that no other gets the same id."""

@@ -1,0 +1,215 @@
+"""One attempt at one step: its handler is called, with what its policy says about time, locks, rates and caches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
+
+from executor.looking.judge import literal_of
+from executor.world.policy import Policy
+from executor.world.results import ActionResult, Wait, result_of
+from executor.world.threads import called, in_thread
+from executor.world.world import Skill
+from planner.plan import Step
+from planner.records import dataclass, field
+
+GRACE: Final = 1.0
+"""Seconds for a handler to come to its end when it was cancelled."""
+PAUSE: Final = 0.02
+_WORKING: Final[dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]]] = {}
+"""Handlers that were given up, and whether they are still at work: by domain, action and arguments."""
+
+
+def checked(returned: Any) -> ActionResult:
+    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
+    result = result_of(returned)
+    for literal in result.observed:
+        literal_of(literal)
+    return result
+
+
+class _TookTooLong(Exception):  # noqa: N818 - it names what happened
+    """A handler did not answer in time."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
+
+    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile.
+    """
+
+    result: ActionResult
+    wait: Wait | None = None
+    raised: BaseException | None = None
+    in_doubt: str = ""
+    crashed: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Performer:
+    """What all runs of one executor share: which handlers are at work, whose turn it is, and answers to serve again."""
+
+    _domain: str = ""
+    _locks: dict[tuple[str, tuple[str, ...]], asyncio.Lock] = field(default_factory=dict)
+    _rates: dict[str, Any] = field(default_factory=dict)
+    _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
+    _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)
+
+    def still_working(self, step: Step) -> bool:
+        """Return whether a handler of `step` that was given up has not come back, in this process."""
+        works = self._working.get((self._domain, step.action, step.arguments))
+        return works is not None and works()
+
+    async def attempt(
+        self,
+        skill: Skill,
+        step: Step,
+        arguments: Mapping[str, Any],
+        policy: Policy,
+        context: Callable[[], Any],
+    ) -> Attempt:
+        """Call the handler of `skill` for `step`, and return what came of it; never raises but for cancellation."""
+        if skill.takes is not None and not skill.takes_context and skill.takes == arguments.keys():
+            given: dict[str, Any] = dict(arguments)
+        else:
+            given = {name: each for name, each in arguments.items() if skill.takes is None or name in skill.takes}
+            if skill.takes_context:
+                given["context"] = context()
+        served = self._served(step, given, policy)
+        if served is not None:
+            return Attempt(served)
+        started = time.perf_counter()
+        if policy.lock is False and policy.rate is None:
+            answer = await self._call(skill, step, given, policy.timeout)
+        else:
+            async with self._turn(step, arguments, policy):
+                started = time.perf_counter()
+                answer = await self._call(skill, step, given, policy.timeout)
+        answer.seconds = time.perf_counter() - started
+        if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
+            self._cache[_cache_key(step, given)] = asyncio.get_running_loop().time() + policy.cache_for, answer.result
+        return answer
+
+    async def _call(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
+        if self.still_working(step) and not await self._free(step, timeout):
+            return Attempt(ActionResult.failed("its handler is still at work from before"))
+        try:
+            returned = await self._returned(skill, step, given, timeout)
+            if isinstance(returned, Wait):
+                return Attempt(ActionResult(), returned)
+            return Attempt(checked(returned))
+        except _TookTooLong:
+            if "context" in given:
+                given["context"].aborted.set()
+            reason = f"no answer within {timeout} s"
+            return Attempt(ActionResult.failed(reason), in_doubt=reason)
+        except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - whatever is raised is a failure of the step
+            return _raised(error)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return _raised(error)
+
+    async def _returned(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        if skill.is_async and timeout is None:
+            return await skill.function(**given)
+        if skill.is_async:
+            return await self._in_task(skill, step, given, timeout)
+        returned = await self._in_thread(skill, step, given, timeout)
+        return await asyncio.wait_for(returned, timeout) if inspect.isawaitable(returned) else returned
+
+    async def _in_task(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        task = asyncio.ensure_future(skill.function(**given))
+        try:
+            done, _ = await asyncio.wait([task], timeout=timeout)
+            if not done:
+                task.cancel()
+                done, _ = await asyncio.wait([task], timeout=GRACE)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not done:
+            self._working[self._domain, step.action, step.arguments] = lambda: not task.done()
+        if not done or task.cancelled():
+            raise _TookTooLong
+        return task.result()
+
+    async def _in_thread(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        future, thread = in_thread(skill.function, given)
+        try:
+            done, _ = await asyncio.wait([future], timeout=timeout)
+        except asyncio.CancelledError:
+            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            raise
+        if not done:
+            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            raise _TookTooLong
+        return future.result()
+
+    async def _free(self, step: Step, timeout: float | None) -> bool:  # noqa: ASYNC109 - as above
+        """Wait for a handler that was given up; return whether it has come back."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + (GRACE if timeout is None else timeout)
+        while self.still_working(step) and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
+            await asyncio.sleep(PAUSE)
+        return not self.still_working(step)
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[None]:
+        """Wait until it is the step's turn."""
+        async with contextlib.AsyncExitStack() as stack:
+            if policy.lock:
+                names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
+                key = step.action, tuple([str(arguments.get(name)) for name in names])
+                await stack.enter_async_context(self._locks.setdefault(key, asyncio.Lock()))
+            if policy.rate is not None:
+                await stack.enter_async_context(self._limiter(step.action, policy.rate))
+            yield
+
+    def _limiter(self, action: str, rate: tuple[int, float]) -> Any:
+        from aiolimiter import AsyncLimiter  # noqa: PLC0415 - few actions have a rate
+
+        if action not in self._rates:
+            self._rates[action] = AsyncLimiter(*rate)
+        return self._rates[action]
+
+    def _served(self, step: Step, given: Mapping[str, Any], policy: Policy) -> ActionResult | None:
+        """Return an earlier answer that still serves."""
+        if not policy.cache_for:
+            return None
+        found = self._cache.get(_cache_key(step, given))
+        if found is None or found[0] < asyncio.get_running_loop().time():
+            return None
+        return found[1]
+
+
+def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
+    return step.action, step.arguments, *sorted((name, repr(each)) for name, each in given.items() if name != "context")
+
+
+def _raised(error: BaseException) -> Attempt:
+    try:
+        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 - exceptions may do anything when they are asked what they say
+        text = type(error).__name__
+    return Attempt(ActionResult.failed(text), raised=error)
+
+
+async def passes(check: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+    """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
+    taken = inspect.signature(check).parameters
+    anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    try:
+        answer = await called(check, {name: each for name, each in arguments.items() if anything or name in taken})
+    except Exception as error:  # noqa: BLE001 - a check that fails does not pass
+        return f"the check raised {type(error).__name__}: {error}"
+    if answer is None or answer is True:
+        return ""
+    return answer if isinstance(answer, str) and answer else "the check returned " + repr(answer)

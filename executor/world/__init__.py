@@ -1,0 +1,1 @@
+"""What authors write: handlers, observers, policies, and what handlers are given and give back."""

@@ -1,0 +1,69 @@
+"""Values that handlers and authors give, as JSON-ready data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_core import to_json, to_jsonable_python
+
+from executor.world.results import ActionResult, Wait, texts
+
+_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
+DEEPEST: Final = 20
+"""Levels that are kept of data that JSON cannot hold."""
+_PLAIN = (str, int, float, bool, type(None))
+
+
+def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
+    """Return the fields of `record`, a result after so many `seconds`; values that handlers gave stay as they are."""
+    found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
+    if isinstance(record, ActionResult):
+        metrics = record.metrics
+        found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
+        found["observed"] = texts(record.observed)
+    return found
+
+
+def dumped(data: Mapping[str, Any]) -> str:
+    """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
+    try:
+        return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
+    except (ValueError, TypeError, RecursionError, UnicodeError):
+        return json.dumps(_tame(data, DEEPEST))
+
+
+def _tame(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
+    """Return what can be written of `value`, which is circular, too deep, or full of what is no text."""
+    match value:
+        case None | bool() | int():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case _ if not depth:
+            return "…"
+        case Mapping():
+            return {_tame(_named(key), depth): _tame(each, depth - 1) for key, each in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_tame(each, depth - 1) for each in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return _tame(_named(value), depth)
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON knows it."""
+    return value if isinstance(value, _PLAIN) else to_jsonable_python(value, fallback=_named)
+
+
+def _named(value: Any) -> str:
+    try:
+        return str(getattr(value, "name", value))
+    except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
+        return f"a {type(value).__name__}"

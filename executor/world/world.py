@@ -1,0 +1,180 @@
+"""`World`: what connects a domain to the world outside: handlers, observers, checks before steps, and policies."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from executor.world.observers import Observer
+from executor.world.policy import DEFAULT, Policy
+from planner.declare import Domain, resolve_action
+from planner.declare.handlers import check_handler
+from planner.declare.places import definition
+from planner.declare.types import Types
+from planner.errors import InputError
+from planner.kinds import AnyDomain, is_other_domain
+from planner.model import Action, Atom, DomainModel
+
+if TYPE_CHECKING:
+    from htn.model import HtnDomain
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+MAIN: Final = "main"
+"""The name of a handler that was given none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skill:
+    """One way to carry out an action: a handler, and what it takes besides parameters."""
+
+    name: str
+    action: Action
+    function: Callable[..., Any]
+    takes_context: bool
+    is_async: bool
+    takes: frozenset[str] | None
+    """The parameters that it takes; None: all."""
+
+    @classmethod
+    def of(cls, name: str, action: Action, function: Callable[..., Any]) -> Skill:
+        """Return the skill that `function` is."""
+        parameters = inspect.signature(function).parameters
+        anything = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        call = function if inspect.isfunction(function) or inspect.ismethod(function) else type(function).__call__
+        return cls(
+            name,
+            action,
+            function,
+            "context" in parameters,
+            inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call),
+            None if anything else frozenset(parameters) - {"context"},
+        )
+
+
+@dataclass(slots=True)
+class World:
+    """The handlers and observers of one domain; `domain` is a `Domain`, its model, or a hierarchical one.
+
+    Functions that were decorated with `@domain.action` or bound with `domain.bind` are handlers already.
+    """
+
+    domain: Any
+    model: DomainModel = field(init=False)
+    skills: dict[str, list[Skill]] = field(init=False, default_factory=dict)
+    observers: list[Observer] = field(init=False, default_factory=list)
+    checks: dict[str, Callable[..., Any]] = field(init=False, default_factory=dict)
+    policies: dict[str, Policy] = field(init=False, default_factory=dict)
+    _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model = _classical(self.domain)
+        for name, function in self.model.handlers.items():
+            if callable(function):
+                self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
+
+    def handler(self, action: str, *, name: str = MAIN, policy: Policy | None = None) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function carry out `action`, named exactly or by one of its similes.
+
+        A second handler under another `name` is another skill for the same action. Raises `DeclarationError` where the
+        function does not take the parameters of the action.
+        """
+        found = resolve_action(self.model, action)
+        if policy is not None:
+            self.policies[found.name] = policy
+
+        def bind(function: Function) -> Function:
+            check_handler(found, function, Types.of(self.model.types), definition(function))
+            others = [each for each in self.skills.get(found.name, ()) if each.name != name]
+            self.skills[found.name] = [*others, Skill.of(name, found, function)]
+            return function
+
+        return bind
+
+    def observer(
+        self,
+        pattern: str,
+        *more: str,
+        conclusive: bool = False,
+        settle_within: float = 0.0,
+        timeout: float | None = 10.0,
+    ) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function an observer of the facts of `pattern`, as `at(robot, _)`.
+
+        The function takes the named arguments, and returns what stands for the open ones: a value, several, or None for
+        no value; for a pattern without open arguments, True or False. `CANNOT_SAY` is not the same as no value. `Seen`
+        adds a version. With `more` patterns the function returns `Facts`.
+
+        `conclusive` with `settle_within` seconds: what is not seen by then did not happen. Raises `DeclarationError`
+        where function and pattern do not fit.
+        """
+
+        def bind(function: Function) -> Function:
+            for each in (pattern, *more):
+                observer = Observer.of(
+                    function,
+                    each,
+                    self.model,
+                    conclusive=conclusive,
+                    settle_within=settle_within,
+                    timeout=timeout,
+                )
+                self.observers.append(observer)
+                self._looks.setdefault(observer.pattern.predicate, []).append(observer)
+            return function
+
+        return bind
+
+    def check(self, action: str) -> Callable[[Function], Function]:
+        """Return a decorator that makes a function the check right before `action`: DESIGN's `validate`.
+
+        It takes what handlers take, and returns True or None to pass, or False, or the reason why not as text.
+        """
+        found = resolve_action(self.model, action)
+
+        def bind(function: Function) -> Function:
+            self.checks[found.name] = function
+            return function
+
+        return bind
+
+    def policy(self, action: str, policy: Policy) -> None:
+        """Say how steps of `action` are tried."""
+        self.policies[resolve_action(self.model, action).name] = policy
+
+    def policy_of(self, action: str) -> Policy:
+        """Return how steps of `action` are tried."""
+        return self.policies.get(action, DEFAULT)
+
+    def observers_of(self, fact: Atom) -> list[tuple[Observer, Atom]]:
+        """Return who can say whether `fact` holds, each with the pattern of the look that tells it."""
+        found = [(each, each.look_for(fact)) for each in self._looks.get(fact.predicate, ())]
+        return [(observer, look) for observer, look in found if look is not None]
+
+    @property
+    def hierarchy(self) -> HtnDomain | None:
+        """The domain with its tasks and methods; None for a classical one."""
+        found = _model(self.domain)
+        return found if is_other_domain(found) else None  # type: ignore[return-value]  # the only other kind there is
+
+    def without_handler(self) -> list[str]:
+        """Return the actions that nobody can carry out."""
+        return [name for name in self.model.actions if not self.skills.get(name)]
+
+
+def _classical(domain: AnyDomain | Domain | Any) -> DomainModel:
+    """Return the actions and predicates of `domain`."""
+    domain = _model(domain)
+    if is_other_domain(domain):
+        domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
+    if not isinstance(domain, DomainModel):
+        raise InputError(f"a {type(domain).__name__} is no domain", hint="World(domain) takes a Domain or its model")
+    return domain
+
+
+def _model(domain: Any) -> Any:
+    """Return the immutable model of what authors declare into."""
+    if isinstance(domain, Domain) or (not isinstance(domain, DomainModel) and hasattr(domain, "model")):
+        return domain.model
+    return domain
