@@ -146,7 +146,7 @@ def test_steps_that_are_no_instances_are_refused():
         edges(problem, plan.steps)
 
 
-@pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "runbook", "secretary", "stacking"])
+@pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "helpdesk", "runbook", "secretary", "stacking"])
 def test_plans_of_shipped_domains_are_data_and_back(name):
     problem = load(name)
     result = solve(problem, mode="first")

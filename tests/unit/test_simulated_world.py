@@ -516,7 +516,9 @@ def test_what_can_be_reached_is_what_is_reached_state_by_state(seed: int) -> Non
         assert expected is None or found is expected
 
 
-@pytest.mark.parametrize("name", ["assistant", "courier", "elevator", "household", "incident", "runbook", "secretary"])
+@pytest.mark.parametrize(
+    "name", ["assistant", "courier", "elevator", "helpdesk", "household", "incident", "runbook", "secretary"]
+)
 def test_every_shipped_domain_has_a_simulated_world(name: str) -> None:
     simulated = SimulatedWorld(load(name))
     assert not simulated.world.without_handler()
