@@ -1,0 +1,61 @@
+"""Every kind of fault at every step of a plan, in every execution model: each strikes, and each run ends honestly."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.faults.carry import carry_out
+from benchmarks.faults.pool import classical, shipped
+from benchmarks.faults.setting import CRASHES, KINDS, LATE, MODELS, SETTLED, TIMEOUT, Setting
+from benchmarks.faults.verdict import verdict
+from executor.testing import Fault, FaultKind, Observe
+from executor.world.policy import Policy
+from planner.validate import Simulation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from executor.plans.action_plan import ExecutionModel
+    from planner.plan import Plan
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def faults(plan: Plan) -> list[Fault]:
+    """Return a fault of each kind at each step of `plan`: of its handler, or of who looks at what it changes."""
+    found = []
+    simulation = Simulation(classical(plan))
+    for step in plan.steps:
+        changes = simulation.apply(step)
+        seen = [*changes.added, *changes.removed, *changes.modified][0]
+        for kind in KINDS:
+            at = seen if kind.is_of_observers else step
+            seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
+            found.append(Fault(kind, str(at), seconds=seconds))
+    return found
+
+
+def drawn(model: ExecutionModel, number: int, fault: Fault, plan: Plan) -> Setting:
+    """Return a run in which all can be seen, and nobody is there to be asked."""
+    observe = Observe(conclusive=True, settle_within=SETTLED if fault.kind is FaultKind.LATE else 0.0, timeout=TIMEOUT)
+    policy, journal = Policy(timeout=TIMEOUT), fault.kind in CRASHES
+    return Setting(number, fault.kind, model, plan, (fault,), observe, policy, 0.0, 1, journal, is_asked=False)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_kind_of_fault_at_every_step_ends_honestly(model: ExecutionModel, tmp_path: Path) -> None:
+    plan = shipped("travel", "board") if model == "hierarchical" else shipped("courier", "one-parcel")
+    amiss, struck = [], set()
+    for number, fault in enumerate(faults(plan)):
+        setting = drawn(model, number, fault, plan)
+        carried = carry_out(setting, tmp_path)
+        judged = verdict(setting, carried)
+        if judged.violation:
+            amiss.append(f"{setting}: {judged.violation.value}: {judged.detail}")
+        if carried.simulated.faults.strikes[0]:
+            struck.add((fault.kind, number // len(KINDS)))
+    assert amiss == []
+    assert set(product(KINDS, range(len(plan.steps)))) - struck == set()
