@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from executor.follow.tracing import Spans
     from executor.journal import Journal
     from executor.plans.action_plan import ActionPlan, PlanStep
-    from executor.record.events import Event, Note, Provenance, Rung
+    from executor.record.events import Event, Rung
+    from executor.record.facts import Note, Provenance
     from executor.record.status import RunStatus, StepStatus
     from executor.record.stored import RunInfo
     from executor.recovery.asking import Request
@@ -73,7 +74,8 @@ _MODULES = {
     "follow.tracing": "Spans",
     "journal": "Journal",
     "plans.action_plan": "ActionPlan PlanStep",
-    "record.events": "Event Note Provenance Rung",
+    "record.events": "Event Rung",
+    "record.facts": "Note Provenance",
     "record.status": "RunStatus StepStatus",
     "record.stored": "RunInfo",
     "recovery.asking": "Request",

@@ -19,6 +19,7 @@ from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals, steps_of
 from executor.record import stored
+from executor.record.encoding import from_data, to_data
 from executor.record.events import (
     Answered,
     Event,
@@ -27,11 +28,10 @@ from executor.record.events import (
     RunEnded,
     RunResumed,
     RunStarted,
-    from_data,
-    to_data,
 )
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
+from executor.record.steps import StepRecord
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Asking, Callback, meant
 from executor.recovery.hierarchy import check_tasks

@@ -15,7 +15,8 @@ from benchmarks.faults.setting import Setting
 from executor.engine import Executor, Outcome
 from executor.plans.action_plan import ActionPlan
 from executor.record.events import Asked, Event, Rung, RungTaken
-from executor.record.state import RunState, Tried
+from executor.record.failures import Tried
+from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import Crash, SimulatedWorld, run_virtual
 from planner.validate import Simulation

@@ -25,8 +25,9 @@ from executor.record.events import (
     StepStarted,
     StepWaiting,
 )
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
 
 STEP_EVENTS: Final = (StepStarted, StepProgress, StepWaiting, StepEnded)
 """Events that change what is said of one step."""

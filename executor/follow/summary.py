@@ -10,8 +10,9 @@ from typing import Any, Final
 from executor.follow.progress import counted, described, progress_of, rung_line
 from executor.follow.texts import CUT, line_of
 from executor.record.events import Asked
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
 from executor.world.data import dumped
 from planner.documents.atoms import Notation
 from planner.errors import InputError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from executor.looking.needs import facts_of
-from executor.record.events import TRUSTED, Note, Provenance
+from executor.record.facts import TRUSTED, Note, Provenance
 from planner.model import OPEN, Atom, Formula, Problem
 from planner.plan import Step
 from planner.records import replace

@@ -7,7 +7,7 @@ from typing import Any
 
 from executor.looking.beliefs import Beliefs, is_in_place
 from executor.looking.observe import Looked
-from executor.record.events import TRUSTED, Note, Provenance
+from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.status import StepStatus
 from executor.world.results import SURE, ActionResult
 from planner.declare.syntax import NotationError, parse_atom

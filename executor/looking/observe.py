@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from executor.looking.beliefs import Beliefs
 from executor.plans.creation import Bindings
-from executor.record.events import Disagreement, Event, FactsSeen, Note, Provenance
+from executor.record.events import Disagreement, Event, FactsSeen
+from executor.record.facts import Note, Provenance
 from executor.world.observers import Observer, Sighting
 from executor.world.threads import called
 from executor.world.world import World

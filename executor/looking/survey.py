@@ -9,7 +9,8 @@ from typing import Final
 
 from executor.looking.observe import Lookout, believe
 from executor.record.events import Event
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
+from executor.record.steps import StepRecord
 from planner.model import Atom
 
 NEAR: Final = 200

@@ -1,6 +1,6 @@
 """What happens in a run: one typed union. The journal keeps events, and the state of a run is made of them.
 
-Steps are named by their ids. What a handler returned is kept as JSON-ready data.
+Steps are named by their ids. What a handler returned is kept as data.
 """
 
 from __future__ import annotations
@@ -10,24 +10,10 @@ from enum import Enum
 from typing import Any, Final
 
 from executor.plans.action_plan import ExecutionModel
+from executor.record.facts import Note
 from executor.record.status import RunStatus, StepStatus
 from planner.model import Atom
 from planner.records import dataclass, field
-
-
-class Provenance(Enum):
-    """Where a fact comes from."""
-
-    GIVEN = "the problem states it"
-    OBSERVED = "an observer looked"
-    REPORTED = "a handler's result said so"
-    ASSUMED = "a declared effect that nobody looked at"
-    STALE = "it ended when something that it rests on changed"
-    UNKNOWN = "nobody can say"
-
-
-TRUSTED: Final = "trusted"
-"""The source of effects that nobody has to look at."""
 
 
 class Rung(Enum):
@@ -39,17 +25,6 @@ class Rung(Enum):
     REPLAN = "another plan, perhaps with less of the soft goals"
     ASK = "a question to somebody who may know"
     COMPENSATE = "a plan that undoes what was done"
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What is known about a fact: whether it `holds` (None: unknown), from where, and the version of its item."""
-
-    fact: Atom
-    holds: bool | None
-    provenance: Provenance
-    source: str = ""
-    version: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,55 +207,3 @@ Event = (
 )
 KINDS: Final[Mapping[str, type[Any]]] = {each.__name__: each for each in Event.__args__}
 """The kinds of events by name."""
-_FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in KINDS.values()}
-_ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
-    StepEnded: {"status": StepStatus},
-    RunEnded: {"status": RunStatus},
-    RungTaken: {"rung": Rung},
-}
-
-
-_NOTED: Final = ("facts", "awaited")
-
-
-def to_data(event: Event) -> dict[str, Any]:
-    """Return the fields of `event` as JSON-ready data, but for values that handlers and authors gave."""
-    found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
-    for name in _ENUMS.get(type(event), ()):
-        found[name] = found[name].name
-    for name in _NOTED:
-        if name in found:
-            found[name] = [_from_note(each) if isinstance(each, Note) else _from_atom(each) for each in found[name]]
-    return found
-
-
-def from_data(kind: str, data: Mapping[str, Any]) -> Event:
-    """Return the event that `to_data` made `data` of; raises `KeyError` or `ValueError` for anything else."""
-    cls = KINDS[kind]
-    found: dict[str, Any] = dict(data)
-    for name, enum in _ENUMS.get(cls, {}).items():
-        found[name] = enum[found[name]]
-    for name in _NOTED:
-        if name in found:
-            read = _to_atom if cls is Disagreement else _to_note
-            found[name] = tuple([read(each) for each in found[name]])
-    for name in ("steps", "choices", "known", "left"):
-        if isinstance(found.get(name), list):
-            found[name] = tuple(found[name])
-    return cls(**found)  # type: ignore[no-any-return]  # one of the union
-
-
-def _from_atom(atom: Atom) -> list[str]:
-    return [atom.predicate, *atom.args]
-
-
-def _to_atom(data: list[str]) -> Atom:
-    return Atom(data[0], tuple(data[1:]))
-
-
-def _from_note(note: Note) -> list[Any]:
-    return [_from_atom(note.fact), note.holds, note.provenance.name, note.source, note.version]
-
-
-def _to_note(data: list[Any]) -> Note:
-    return Note(_to_atom(data[0]), data[1], Provenance[data[2]], data[3], data[4])

@@ -14,7 +14,8 @@ from typing import Any, Final, Literal
 
 from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant
 from executor.record.events import Answered, Asked, Event, StepWaiting
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
+from executor.record.steps import StepRecord
 from planner.model import Action
 
 __all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]

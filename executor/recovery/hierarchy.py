@@ -15,7 +15,8 @@ from planner.model import Problem
 from planner.plan import Plan, Step
 
 if TYPE_CHECKING:
-    from executor.record.state import RunState, StepRecord
+    from executor.record.state import RunState
+    from executor.record.steps import StepRecord
     from htn.model import HtnDomain, HtnProblem
     from htn.plan import Decomposition
     from htn.repair import Repair

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.looking.survey import Survey
 from executor.plans.action_plan import PlanStep, steps_of
-from executor.record.events import Asked, Event, GoalDropped, Note, PlanChanged, Provenance, Rung, RungTaken, StepEnded
-from executor.record.state import RunState, StepRecord
+from executor.record.events import Asked, Event, GoalDropped, PlanChanged, Rung, RungTaken, StepEnded
+from executor.record.facts import Note, Provenance
+from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING, RETRY, Asking, meant
 from executor.recovery.compensation import Compensation
 from executor.recovery.hierarchy import TASKS, goes_on, repairing

@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from executor.plans.references import REFERENCE
-from executor.record.state import RunState, StepRecord
+from executor.record.state import RunState
+from executor.record.steps import StepRecord
 from planner.errors import ForethoughtError
 from planner.model import Action, DataParameter
 from planner.model.actions import REQUIRED

@@ -17,7 +17,8 @@ from domains.travel.instances import board, couple, trips
 from executor import ActionPlan, Executor, RunStatus, StepStatus, World
 from executor.looking.goal import Verdict, looked_at
 from executor.looking.observe import Lookout
-from executor.record.events import PlanChanged, Provenance, Rung, RungTaken, StepStarted
+from executor.record.events import PlanChanged, Rung, RungTaken, StepStarted
+from executor.record.facts import Provenance
 from executor.record.state import RunState
 from executor.recovery.ladder import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual

@@ -17,7 +17,7 @@ from benchmarks.faults.setting import KINDS, MODELS, TIMEOUT, Setting, setting
 from benchmarks.faults.table import Judged, report
 from benchmarks.faults.verdict import Ending, Violation, verdict
 from executor.record.events import RunEnded
-from executor.record.state import Tried
+from executor.record.failures import Tried
 from executor.record.status import RunStatus
 from executor.testing import Fault, FaultKind, Observe
 from executor.world.policy import Policy

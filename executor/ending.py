@@ -1,0 +1,31 @@
+"""How runs end: with which status, and what they took."""
+
+from __future__ import annotations
+
+from executor.looking.goal import Verdict
+from executor.record.events import RunEnded
+from executor.record.state import RunState
+from executor.record.status import RunStatus, StepStatus
+from executor.world.results import Metrics
+
+
+def ended(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
+    """Return the end of a run, with what its steps took together."""
+    total = Metrics()
+    for record in state.steps.values():
+        if record.result is not None:
+            total += Metrics(**record.result.get("metrics", {}))
+    return RunEnded(status, reason, {"duration": total.duration, "tokens": total.tokens, "cost": total.cost})
+
+
+def reached(state: RunState, verdict: Verdict) -> RunEnded:
+    """Return the end of a run whose goal is not `MISSING`: success is claimed only for what was seen."""
+    if verdict is not Verdict.SEEN:
+        return ended(state, RunStatus.UNVERIFIED)
+    return ended(state, RunStatus.LOWERED if state.dropped else RunStatus.SUCCEEDED)
+
+
+def waiting(state: RunState) -> RunEnded:
+    """Return the end of a run that goes on when answers come."""
+    found = state.with_status(StepStatus.WAITING)
+    return ended(state, RunStatus.WAITING, "; ".join(f"{record.step} waits" for record in found))

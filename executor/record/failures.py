@@ -1,0 +1,67 @@
+"""What failed in a run: a step is not tried again in the state in which it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.model import Atom
+from planner.plan import Step
+
+Key = tuple[str, tuple[str, ...]]
+"""An action and its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An action that failed with its arguments, so many `times`; `facts` held when it did last, and `earlier` before.
+
+    It is `spent` where nobody saw that it did nothing, and doing it once more might do it twice.
+    """
+
+    times: int
+    facts: frozenset[Atom]
+    spent: bool
+    earlier: tuple[frozenset[Atom], ...] = ()
+
+    def was_in(self, facts: frozenset[Atom]) -> bool:
+        """Return whether it has failed while `facts` were believed to hold."""
+        return facts == self.facts or facts in self.earlier
+
+
+class Failures(dict[Key, Tried]):
+    """What failed, by action and arguments; with whatever placeholders for what it creates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: set[Key] = set()
+        """What has failed since a step was begun last: what is seen now was so when it failed."""
+
+    def failed(self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool) -> None:
+        """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`."""
+        before = self.get((alike[0].action, alike[0].arguments))
+        spent = not repeatable or (before is not None and before.spent)
+        earlier = () if before is None else (*before.earlier, before.facts)
+        tried = Tried(len(earlier) + 1, facts, spent, earlier)
+        keys = [(each.action, each.arguments) for each in alike]
+        self.update(dict.fromkeys(keys, tried))
+        self._latest.update(keys)
+
+    def begun(self) -> None:
+        """Note that a step has begun: what is seen from now on may be its work."""
+        self._latest.clear()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether something has failed, and nothing was begun since."""
+        return bool(self._latest)
+
+    def seen(self, facts: frozenset[Atom]) -> None:
+        """Note that `facts` were seen to hold: they did so already when the latest steps failed."""
+        for key in self._latest:
+            self[key] = replace(self[key], facts=facts)
+
+    def bars(self, step: Step, facts: frozenset[Atom]) -> bool:
+        """Return whether `step`, which was tried before, is not to be tried while `facts` are believed to hold."""
+        tried = self[step.action, step.arguments]
+        return tried.spent or tried.was_in(facts)

@@ -1,0 +1,101 @@
+"""The steps of a run: what became of each, which are in the plan as it is now, and which have which status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from executor.plans.action_plan import PlanStep
+from executor.record.facts import Note
+from executor.record.status import StepStatus
+from planner.model import DomainModel
+from planner.plan import Step
+
+
+@dataclass(slots=True)
+class StepRecord:
+    """What became of one step; `result` is what its handler gave, as data."""
+
+    plan: PlanStep
+    step: Step
+    status: StepStatus = StepStatus.PENDING
+    attempts: int = 0
+    skill: str = ""
+    reason: str = ""
+    result: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    wait: Mapping[str, Any] | None = None
+    awaited: tuple[Note, ...] = ()
+    facts: tuple[Note, ...] = ()
+    """What it did to what is believed."""
+    since: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """The id of the step in its plan."""
+        return self.plan.id
+
+
+class Steps(dict[str, StepRecord]):
+    """All steps that ever were in the plan of a run, by id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order: list[str] = []
+        """The steps of the plan as it is now."""
+        self.finished: list[str] = []
+        """The steps that are over, as they ended."""
+        self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
+        self._places: dict[str, int] = {}
+
+    def change(self, steps: Sequence[PlanStep], domain: DomainModel) -> None:
+        """Make `steps` the plan; those of the old one that have not begun and are not among them are skipped."""
+        kept = {each.id for each in steps}
+        for id_ in self.order:
+            record = self[id_]
+            if id_ not in kept and record.status is StepStatus.PENDING:
+                self.move(record, StepStatus.SKIPPED)
+                record.reason = "the plan goes on without it"
+        for each in steps:
+            if each.id not in self:
+                self[each.id] = StepRecord(each, each.step(domain))
+                self._by_status[StepStatus.PENDING][each.id] = None
+        done = [id_ for id_ in self.order if id_ not in kept and self[id_].status is not StepStatus.SKIPPED]
+        self.order = [*done, *(each.id for each in steps)]
+        self._places = {id_: place for place, id_ in enumerate(self.order)}
+
+    def move(self, record: StepRecord, status: StepStatus) -> None:
+        """Give a step another status."""
+        del self._by_status[record.status][record.id]
+        record.status = status
+        self._by_status[status][record.id] = None
+
+    def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
+        """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""
+        found = [id_ for status in wanted for id_ in self._by_status[status] if id_ in self._places]
+        return [self[id_] for id_ in sorted(found, key=self._places.__getitem__)] if found else []
+
+    def ever(self, *wanted: StepStatus) -> Iterator[str]:
+        """Yield the ids of all steps with one of the statuses `wanted`, those of earlier plans included."""
+        return (id_ for status in wanted for id_ in self._by_status[status])
+
+
+class Results(Mapping[str, Any]):
+    """What steps returned, by the id of the step, or by the name of an action: what it returned last."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+
+    def __getitem__(self, key: str) -> Any:
+        for id_ in (key, *reversed(self._steps.finished)):
+            record = self._steps.get(id_)
+            if record is not None and record.result is not None and key in {record.id, record.step.action}:
+                return record.result
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (record.id for record in self._steps.values() if record.result is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

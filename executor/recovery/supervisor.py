@@ -1,0 +1,117 @@
+"""What is done about steps that failed: nothing, an end to the run, or another plan, as their policies say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from executor.ending import ended
+from executor.record.events import RunEnded
+from executor.record.state import RunState
+from executor.record.status import TROUBLE, RunStatus, StepStatus
+from executor.record.steps import StepRecord
+from executor.recovery.ladder import Ladder
+from executor.steps.stepping import Stepper
+
+
+@dataclass(slots=True, eq=False)
+class Supervisor:
+    """Looks after the failures of one run, each of them once."""
+
+    state: RunState
+    stepper: Stepper
+    ladder: Ladder
+    _seen: set[str] = field(init=False, default_factory=set)
+    """The steps that were looked after."""
+    _postponed: set[str] = field(init=False, default_factory=set)
+    """The steps that failed, and are looked after when no step is at work."""
+    _given_up: list[str] = field(init=False, default_factory=list)
+    """What the run failed at."""
+
+    def take_up(self) -> None:
+        """Note what was looked after before this process."""
+        self._seen |= self.state.mended
+
+    @property
+    def is_called(self) -> bool:
+        """Whether something is amiss that the plan may have to be changed for."""
+        return bool(self.stepper.replanning) or bool(self._new())
+
+    @property
+    def is_needed(self) -> bool:
+        """The same, with what was postponed until no step is at work."""
+        return bool(self.stepper.replanning) or bool(self._unattended())
+
+    def _unattended(self) -> list[StepRecord]:
+        return [record for record in self.state.with_status(*TROUBLE) if record.id not in self._seen]
+
+    def _new(self) -> list[StepRecord]:
+        return [record for record in self._unattended() if record.id not in self._postponed]
+
+    async def patched_meanwhile(self) -> bool:
+        """Patch around steps that failed while others go on; return whether that could be done.
+
+        What takes more than a patch waits until no step is at work, and meanwhile blocks what depends on it.
+        """
+        fresh = self._new()
+        policies = {self.stepper.policy_of(record).on_error for record in fresh}
+        if not fresh or "abort" in policies:
+            return False
+        failed = [record for record in fresh if record.status is not StepStatus.IN_DOUBT]
+        if failed and policies == {"patch"} and self.state.has_aim and await self.ladder.climb(failed, meanwhile=True):
+            self._seen |= {record.id for record in failed}
+            return True
+        self._postponed |= {record.id for record in fresh}
+        return False
+
+    async def recover(self) -> RunEnded | None:
+        """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
+        trouble = self._unattended()
+        self.stepper.replanning.clear()
+        self._seen |= {record.id for record in trouble}
+        for record in trouble:
+            if record.status is StepStatus.IN_DOUBT and not await self.ladder.settle(record):
+                self._seen.discard(record.id)
+                return ended(self.state, RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
+        again = {record.id for record in trouble if record.status is StepStatus.PENDING}
+        self._seen -= again
+        self._postponed -= again
+        left = [record for record in trouble if record.id not in again]
+        return None if trouble and not left else await self._climb(left)
+
+    async def _climb(self, trouble: Sequence[StepRecord]) -> RunEnded | None:
+        policies = [self.stepper.policy_of(record).on_error for record in trouble]
+        if "abort" in policies:
+            return ended(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
+        if trouble and (all(each == "continue" for each in policies) or not self.state.has_aim):
+            return None
+        if not self.state.is_undoing:
+            self._given_up = _reasons(trouble)
+        return None if await self.ladder.climb(trouble) else self._give_up(trouble)
+
+    async def missed(self) -> RunEnded | None:
+        """Do what is to be done where the plan is over, and its goal does not hold."""
+        failed = self.state.with_status(*TROUBLE)
+        if not self.state.has_aim or any(self.stepper.policy_of(each).on_error == "continue" for each in failed):
+            return self._give_up(failed)
+        return None if await self.ladder.climb([]) else self._give_up([])
+
+    def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
+        if self.state.is_undoing:
+            self.ladder.compensation.note()
+        reason = "; ".join([*_reasons(trouble), *self.ladder.reasons])
+        if self.state.questions:
+            return ended(self.state, RunStatus.WAITING, reason)
+        return ended(self.state, RunStatus.FAILED, reason or "the goal does not hold")
+
+    def undone(self) -> RunEnded:
+        """Return the end of a run that was given up: what it did is undone, as far as that can be."""
+        self.ladder.compensation.note()
+        left = [*self.state.left, *self.ladder.compensation.remains()]
+        return ended(
+            self.state, RunStatus.FAILED if left else RunStatus.COMPENSATED, "; ".join([*self._given_up, *left])
+        )
+
+
+def _reasons(trouble: Sequence[StepRecord]) -> list[str]:
+    return [f"{record.step}: {record.reason}" for record in trouble]

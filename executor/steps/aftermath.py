@@ -1,0 +1,102 @@
+"""What comes after a handler has answered: its effects are looked at, judged, and said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from executor.looking.judge import Expected, Judgement, judged
+from executor.looking.observe import Looked, Lookout, believe
+from executor.plans.creation import name_of
+from executor.record.events import Event, StepEnded, StepReturned
+from executor.record.facts import Note, Provenance
+from executor.record.state import RunState
+from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
+from executor.steps.perform import Attempt, Performer
+from executor.steps.retries import is_harmless, is_tried_again
+from executor.world.data import data_of
+from executor.world.policy import Policy
+from planner.declare.syntax import is_name
+from planner.model import Action, Atom
+from planner.records import replace
+
+
+@dataclass(slots=True, eq=False)
+class Aftermath:
+    """Says what came of attempts at the steps of one run."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    lookout: Lookout
+    performer: Performer
+    aborted: asyncio.Event
+
+    async def ended(
+        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, attempt: int | None = None
+    ) -> bool:
+        """Look at what an attempt has done and say so; return whether another attempt is to be made instead.
+
+        None is made where `attempt` has no number: the answer came from outside.
+        """
+        action = self.state.domain.actions[record.step.action]
+        got = _with_all_created(action, got)
+        result = data_of(got.result, got.seconds)
+        if action.creates:
+            self.emit(StepReturned(record.id, result))
+        visible = [fact for fact in wanted.all if self.lookout.can_see(fact)]
+        if visible and not action.creates:
+            self.emit(StepReturned(record.id, result))
+        looked = await self._looked(visible, wanted) if visible else Looked()
+        found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
+        found = self._settled(record, action, found)
+        over = attempt is None or self.performer.still_working(record.step) or self.aborted.is_set()
+        if attempt is not None and not over and is_tried_again(action, policy, got, found, attempt):
+            return True
+        in_doubt = found.status is StepStatus.IN_DOUBT
+        repeatable = not in_doubt and (found.known or is_harmless(action))
+        awaited = _awaited(wanted) if in_doubt else ()
+        self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
+        if got.result.values and found.status.is_done:
+            self.state.memory.merge(got.result.values)
+        return False
+
+    async def _looked(self, visible: list[Atom], wanted: Expected) -> Looked:
+        """Look until what is `wanted` is seen, or it is time to give up; believe what else is seen."""
+        beliefs = self.state.beliefs
+        self.lookout.acted(visible)
+        facts = {fact: wanted.facts[fact] for fact in visible if fact in wanted.facts}
+        items = {fact: wanted.items[fact] for fact in visible if fact in wanted.items}
+        looked = await self.lookout.confirm(facts, items, beliefs, asyncio.get_running_loop().time())
+        believe(looked, beliefs, self.emit, "observed", leaving=wanted.facts.keys() | wanted.items.keys())
+        return looked
+
+    def _settled(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
+        """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
+        if found.status.is_done:
+            return found
+        if self.performer.still_working(record.step):
+            reason = f"{found.reason}, and its handler is still at work"
+            return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
+        if found.status is StepStatus.IN_DOUBT and is_harmless(action):
+            return replace(found, status=StepStatus.FAILED)
+        return found
+
+
+def _with_all_created(action: Action, got: Attempt) -> Attempt:
+    """Return `got`, which has failed where it lacks an object that `action` creates."""
+    if not action.creates or not got.result.success or got.wait is not None:
+        return got
+    names = [name.removeprefix("?") for name in action.creates]
+    lacking = [name for name in names if not is_name(name_of(got.result.created.get(name, "")))]
+    if not lacking:
+        return got
+    error = f"its result has no {lacking[0]!r} with a name among the objects that it created"
+    return replace(got, result=replace(got.result, success=False, error=error))
+
+
+def _awaited(wanted: Expected) -> tuple[Note, ...]:
+    """Return what holds if a step happened of which nobody knows."""
+    facts = {**wanted.facts, **dict.fromkeys(wanted.stale, False)}
+    return tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in facts.items()])
