@@ -6,7 +6,7 @@ import heapq
 from dataclasses import replace
 from itertools import count
 
-from planner.model import Atom
+from planner.model import OPEN, Atom
 from planner.plan import exact_sum
 from planner.testing import TooManyStates
 from planner.testing.brute import key_of, successors
@@ -27,8 +27,11 @@ def stands_after(problem, steps):
     return replace(problem, initial=tuple(simulation.facts), ran=ran)
 
 
-def distances(problem, forbidden, not_first, most):
-    """Yield what it costs to reach each state, the state, and whether a step was taken to reach it."""
+def distances(problem, forbidden, not_first, most, bars=lambda _state, _step: False):
+    """Yield what it costs to reach each state, the state, and whether a step was taken to reach it.
+
+    Steps that `bars(state, step)` are not taken.
+    """
     ticket = count()
     queue = [(0, next(ticket), Simulation(problem), False)]
     closed = set()
@@ -43,7 +46,7 @@ def distances(problem, forbidden, not_first, most):
         yield cost, state, begun
         barred = forbidden if begun else forbidden | not_first
         for step, after in successors(state):
-            if (step.action, step.arguments) not in barred:
+            if (step.action, step.arguments) not in barred and not bars(state, step):
                 heapq.heappush(queue, (cost + step.cost, next(ticket), after, True))
 
 
@@ -102,9 +105,27 @@ def differs(facts, before, item, exempt):
     return any(item.matches(fact) and not any(each.matches(fact) for each in exempt) for fact in changed)
 
 
+def covered(fact, items):
+    """Return whether one of `items` covers `fact`."""
+    return any(item.matches(fact) for item in items)
+
+
+def rewrites(state, step, items):
+    """Return whether `step` changes in place what none of `items` covers."""
+    changes = state.changes(step)
+    predicates = state.problem.domain.predicates.values()
+    sources = {pattern.predicate for predicate in predicates for pattern in predicate.stale_with}
+    again = [fact for fact in changes.provided if fact in state.facts and fact.predicate in sources]
+    in_place = [item for item in changes.modified if OPEN not in item.args]
+    return any(not covered(item, items) for item in (*again, *in_place))
+
+
 def best_undoing(problem, before, items, exempt, most=300):
     """Return how many of `items` are not as before at the end, at best, and the least cost of that."""
+    written = [*items, *exempt]
+    kept = [fact for fact in Simulation(problem).facts if not covered(fact, written)]
     return min(
         (sum(differs(state.facts, before, item, exempt) for item in items), cost)
-        for cost, state, _ in distances(problem, set(), set(), most)
+        for cost, state, _ in distances(problem, set(), set(), most, lambda *it: rewrites(*it, written))
+        if all(fact in state.facts for fact in kept)
     )

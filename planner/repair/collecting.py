@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planner.model import TRUE, Action, Formula, Problem
+from planner.model import TRUE, Action, Atom, Formula, Problem
+from planner.model.formulas import conjunction
 from planner.plan import Step
 from planner.repair.stages import Choice, moving, staged
 
 
-def collecting(plain: Problem, wishes: Sequence[Formula]) -> Choice:
-    """Return the choice of which `wishes` hold in the end; a penalty is one that is given up."""
+def collecting(plain: Problem, wishes: Sequence[Formula], kept: Sequence[Atom]) -> Choice:
+    """Return the choice of which `wishes` hold in the end, as all of `kept` do; a penalty is one that is given up."""
     special: list[Action] = []
     for place, wish in enumerate(wishes):
         for name, condition in ((_name(place, holds=True), wish), (_name(place, holds=False), TRUE)):
             special.append(moving(Action(name, requires=condition), name, place, place + 1, 0))
     steps: dict[str, tuple[Step, ...]] = {action.name: () for action in special}
     penalties = {_name(place, holds=False): 1 for place in range(len(wishes))}
-    return Choice(staged(plain, special, TRUE, len(wishes), first_only=True), steps, penalties)
+    return Choice(staged(plain, special, conjunction(kept), len(wishes), first_only=True), steps, penalties)
 
 
 def settled(holding: Iterable[bool]) -> list[str]:

@@ -10,13 +10,14 @@ from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.model import Atom, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction
-from planner.normalise import relevant_part, to_adl
+from planner.normalise import to_adl
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.collecting import collecting, settled
 from planner.repair.created import UNTRIED, claimed, with_spare
 from planner.repair.search import STOPS, Chooser, stopped_by
+from planner.repair.sparing import Sparing
 from planner.repair.values import Values
 from planner.validate import Simulation, validate
 from planner.validate.state import State
@@ -90,11 +91,12 @@ def undo(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Undo:
-    """Return steps after which every fact that a `written` item covers is as it was `before`.
+    """Return steps after which every fact that a `written` item covers is as it was `before`, and no other has ended.
 
     `problem` has the present state as its initial one, and in `ran` what has run; its goal does not count. `before` are
-    the facts before the run, `written` what it wrote, in that order. Facts that an irreversible step wrote are exempt;
-    all other facts may change. As many items as possible are restored, at the least cost. Steps like those of
+    the facts before the run, `written` what it wrote, in that order. Facts that an irreversible step wrote are exempt.
+    What the run has not written is left alone: what holds does so at the end, and is not changed in place, though new
+    facts may come with the steps. So many items as can be are restored, at the least cost. Steps like those of
     `forbidden` are not taken. Limits are those of `planner.solve`. Raises `InputError` for limits that are none.
     """
     check_limits(time_limit, memory_limit)
@@ -106,7 +108,8 @@ def undo(
     whole = with_spare(replace(problem, goal=Goal()), ())
     values = Values(problem.domain, State(before), tuple([each.item for each in exempt]))
     reversible = tuple([each for each in written if not each.irreversible])
-    found = _Undoing(whole, actions_of(forbidden), values, reversible, budget).result()
+    sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))
+    found = _Undoing(whole, actions_of(forbidden), values, reversible, sparing, budget).result()
     found = replace(found, exempt=exempt)
     status = claimed(problem, found.status)
     if status is found.status:
@@ -123,6 +126,7 @@ class _Undoing:
     forbidden: frozenset[Atom]
     values: Values
     written: tuple[Written, ...]
+    sparing: Sparing
     budget: Budget
 
     def result(self) -> Undo:
@@ -152,10 +156,11 @@ class _Undoing:
 
     def _search(self, wishes: Sequence[Formula], now: Simulation) -> _Steps:
         """Return the steps after which as few of `wishes` as can be fail."""
-        wanted = relevant_part(replace(self.problem, goal=Goal(conjunction(wishes))))
+        able = self.sparing.without_rewriting(self.problem)
+        wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
         plain = barred(to_adl(replace(wanted, goal=Goal())), self.forbidden, frozenset())
         try:
-            chooser = Chooser(collecting(plain, wishes), self.budget)
+            chooser = Chooser(collecting(plain, wishes, kept), self.budget)
         except STOPS as stop:
             return _Steps((), proved=False, stopped_by=stopped_by(stop))
         found = chooser.fewest(chooser.named(settled([now.holds(wish) for wish in wishes])))
@@ -184,7 +189,7 @@ class _Undoing:
             return Left(item, f"no steps were found that restore it: {found.stopped_by.value}", proved=False)
         alone = self._search([wish], now)
         if alone.proved and not alone.steps:
-            return Left(item, "no steps restore it", proved=True)
+            return Left(item, "no steps restore it and leave alone what was not written", proved=True)
         return Left(item, "no steps restore it together with the others", proved=True)
 
 

@@ -288,16 +288,16 @@ def test_what_cannot_be_undone_is_told(office) -> None:
     assert not found.is_whole
     assert [(str(each.item), each.reason, each.proved) for each in found.left] == [
         ("document", "it was changed in place: no fact says what it was", True),
-        ("painted(hall)", "no steps restore it", True),
+        ("painted(hall)", "no steps restore it and leave alone what was not written", True),
     ]
 
 
 def test_items_may_stand_in_each_others_way() -> None:
     domain = Domain("switch")
-    domain.action("left", requires=["fuse"], provides=["l", "not fuse"])
-    domain.action("right", requires=["fuse"], provides=["r", "not fuse"])
-    problem = domain.problem(initial=["fuse"])
-    found = undo(problem, [Atom("fuse"), Atom("l"), Atom("r")], [Written(Atom("l"), "s1"), Written(Atom("r"), "s2")])
+    domain.action("left", requires=["not r"], provides=["l"])
+    domain.action("right", requires=["not l"], provides=["r"])
+    problem = domain.problem()
+    found = undo(problem, [Atom("l"), Atom("r")], [Written(Atom("l"), "s1"), Written(Atom("r"), "s2")])
     assert len(found.steps) == len(found.left) == 1
     assert (found.left[0].reason, found.left[0].proved) == ("no steps restore it together with the others", True)
 
@@ -328,3 +328,35 @@ def test_banned_steps_undo_nothing(office) -> None:
 def test_items_that_nobody_knows(office) -> None:
     with pytest.raises(InputError, match=r"bookd\(lab\) is no item of domain 'office'; did you mean 'booked'"):
         undo(office, (), [Written(atom_from("bookd(lab)"), "s1")])
+
+
+@pytest.fixture
+def papers():
+    """Return papers: reports are drafted and read; drafting one again is the only way to unread it."""
+    domain = Domain("papers", types=["report"])
+    domain.predicate("read", x="report", stale_with=["drafted(x)"])
+    domain.action("draft", {"x": "report"}, provides=["drafted(x)"])
+    domain.action("edit", {"x": "report"}, requires=["drafted(x)"], modifies=["drafted(x)"])
+    domain.action("proofread", {"x": "report"}, requires=["drafted(x)"], provides=["read(x)"])
+    return domain.problem(objects={"memo": "report", "note": "report"}, initial=["drafted(memo)"])
+
+
+@pytest.mark.parametrize(("own", "steps"), [([], []), (["drafted(memo)"], ["draft(memo)"])])
+def test_what_the_run_has_not_written_is_not_written_to_undo(papers, own, steps) -> None:
+    now = changed(papers, [], ["read(memo)"])
+    written = [Written(atom_from(each), "s1") for each in (*own, "read(memo)")]
+    found = undo(now, papers.initial, written)
+    assert (found.status, texts(each.step for each in found.steps)) == (Status.OPTIMAL, steps)
+    assert found.is_whole is bool(steps)
+
+
+def test_what_steps_that_undo_take_they_bring_back() -> None:
+    domain = Domain("safe")
+    domain.action("fetch", requires=["hung"], provides=["key", "not hung"], cost=5)
+    domain.action("hang", requires=["key"], provides=["hung", "not key"], cost=5)
+    domain.action("empty", requires=["key"], provides=["not full", "trace"])
+    domain.action("burn", requires=["hung"], provides=["not full", "not hung"])
+    problem = domain.problem(initial=["full", "hung"])
+    found = undo(problem, [Atom("hung")], [Written(Atom("full"), "s1")])
+    assert texts(each.step for each in found.steps) == ["fetch()", "empty()", "hang()"]
+    assert (found.status, found.cost, found.is_whole) == (Status.OPTIMAL, 11, True)
