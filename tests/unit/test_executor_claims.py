@@ -1,6 +1,7 @@
 """What is said of runs: who may act, what is waited for, what is believed, in which order, in each execution model."""
 
 import asyncio
+import json
 import time
 
 import pytest
@@ -324,3 +325,54 @@ def test_a_run_is_driven_by_one_executor_at_a_time(tmp_path):
 
     assert run_virtual(both()).status is RunStatus.SUCCEEDED
     assert works.calls == ["a"]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_begun_after_a_failure_that_ends_the_run(model, listens):
+    works = Works({"a": [], "b": [], "c": []})
+    works.world.handler("do_a", policy=Policy(on_error="abort"))(works.doing("a", answer=False, does=False))
+    steps = [{"id": name, "action": f"do_{name}"} for name in "abc"]
+    plan = {"model": model, "goal": ["a", "b", "c"], "steps": steps}
+    outcome = works.run_plan(plan, concurrency=1, listeners=(print,) if listens else ())
+    assert (outcome.status, statuses(outcome)) == (RunStatus.FAILED, [FAILED, PENDING, PENDING])
+    assert works.calls == ["a"]
+
+
+def test_what_is_about_to_be_done_is_kept_before_it_is_done(tmp_path):
+    domain, kept = Domain("mail"), []
+    domain.action("send", {"text": str, "copies": int}, provides=["sent"], tags=["trusted"])
+    world = World(domain)
+    executor = Executor(world, journal=tmp_path / "runs.db")
+
+    @world.handler("send")
+    async def send(text, copies, context):  # noqa: ARG001 - handlers take the action's parameters
+        kept.extend((entry.kind, json.loads(entry.data)) for entry in executor.journal.read(context.run))
+
+    steps = [{"id": "1", "action": "send", "parameters": {"text": "hello"}}]
+    plan = ActionPlan.model_validate({"goal": ["sent"], "steps": steps})
+    outcome = run_virtual(executor.run(plan, memory={"copies": 2}))
+    kind, started = kept[-1]
+    assert (kind, started["step"], started["key"]) == ("StepStarted", "1", f"{outcome.run}/1")
+    assert started["parameters"] == {"text": "hello", "copies": 2}
+    assert started["sources"] == {"text": "plan", "copies": "memory"}
+
+
+def test_what_steps_returned_outlives_the_process(tmp_path):
+    domain, got = Domain("list"), []
+    domain.action("list_all", {}, provides=["listed"], tags=["trusted"])
+    domain.action("choose", {"items": list[int], "owner": str}, provides=["chosen"], tags=["needs_approval"])
+    world = World(domain)
+    world.handler("list_all")(lambda: ActionResult(data={"items": [1, 2]}, values={"owner": "ada"}))
+    world.handler("choose")(lambda items, owner: got.append((items, owner)))
+    steps = [
+        {"id": "1", "action": "list_all"},
+        {"id": "2", "action": "choose", "parameters": {"items": "{{1.data.items}}", "owner": "of {{1.values.owner}}"}},
+    ]
+    plan = ActionPlan.model_validate({"goal": ["chosen"], "steps": steps})
+    outcome = run_virtual(Executor(world, journal=tmp_path / "runs.db").run(plan))
+    assert (outcome.status, got) == (RunStatus.WAITING, [])
+    again = Executor(world, journal=tmp_path / "runs.db")
+    outcome = run_virtual(again.resume(outcome.run, answers={"approve:2": True}))
+    assert (outcome.status, got) == (RunStatus.UNVERIFIED, [([1, 2], "of ada")])
+    assert outcome.state.memory.to_dict() == {"owner": "ada"}
