@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from executor.record.status import RunStatus, StepStatus
     from executor.record.stored import RunInfo
     from executor.recovery.asking import Request
-    from executor.recovery.ladder import Recovery
+    from executor.recovery.policy import Recovery
     from executor.world.context import Context, Memory
     from executor.world.observers import CANNOT_SAY, Facts, Seen
     from executor.world.policy import Policy
@@ -79,7 +79,7 @@ _MODULES = {
     "record.status": "RunStatus StepStatus",
     "record.stored": "RunInfo",
     "recovery.asking": "Request",
-    "recovery.ladder": "Recovery",
+    "recovery.policy": "Recovery",
     "world.context": "Context Memory",
     "world.observers": "CANNOT_SAY Facts Seen",
     "world.policy": "Policy",

@@ -35,7 +35,8 @@ from executor.record.steps import StepRecord
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Asking, Callback, meant
 from executor.recovery.hierarchy import check_tasks
-from executor.recovery.ladder import Ladder, Recovery
+from executor.recovery.ladder import Ladder
+from executor.recovery.policy import Recovery
 from executor.run import Loop
 from executor.steps.perform import Performer, checked
 from executor.steps.stepping import Stepper
@@ -199,6 +200,8 @@ class Executor:
     seed: int = 0
     performer: Performer = field(init=False, default_factory=Performer)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _names: set[str] = field(init=False, default_factory=set)
+    """The ids that runs were given, where no journal knows them."""
 
     def __post_init__(self) -> None:
         if self.concurrency is not None and self.concurrency < 1:
@@ -225,7 +228,8 @@ class Executor:
     ) -> Run:
         """Begin to carry out a plan, or a problem's best plan (found with the options `planning` of `solve`).
 
-        Raises `NoPlan` where there is none, and `PlanError` for a plan that does not fit the domain.
+        Raises `NoPlan` where there is none, `PlanError` for a plan that does not fit the domain, and `JournalError` or
+        `RunError` where there is a `run` of this id already.
         """
         plan, problem, dropped = self._planned(what, planning, memory or ())
         if self.model is not None:
@@ -235,11 +239,19 @@ class Executor:
         begun = Run(self, state, name)
         if self.journal is not None:
             self.journal.create(name)
+        elif run is not None:
+            self._name(run)
         begun.first = RunStarted(name, plan.model_dump(mode="json"), plan.model)
         begun.values = memory or {}
         begun.dropped = dropped
         begun.start()
         return begun
+
+    def _name(self, run: str) -> None:
+        """Note that there is a `run` of this id; raises `RunError` where there was one."""
+        if run in self._names:
+            raise RunError(f"there is already a run {run!r}", hint="take another name")
+        self._names.add(run)
 
     def _planned(
         self, what: Any, planning: Mapping[str, Any], memory: Collection[str] = ()

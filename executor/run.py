@@ -99,9 +99,9 @@ class Loop:
         if self.state.model != "reactive" or not self.state.has_goal or self._surprised == self.state.surprises:
             return
         self._surprised = self.state.surprises
-        start = self.ladder.furthest()
+        start = self.ladder.options.furthest()
         if start:
-            self.ladder.skip(start)
+            self.ladder.replanning.skip(start)
         elif start is None and not self.supervisor.is_called:
             self.stepper.replanning.append("nothing of the plan works any more")
 

@@ -15,9 +15,11 @@ from itertools import count
 from typing import Annotated, Any, Literal, Self
 from uuid import uuid4
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import to_jsonable_python
 
 from executor.plans.references import references
+from executor.world.iterators import listed
 from executor.world.policy import OnError, Policy
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
@@ -43,10 +45,23 @@ def _goal(value: Any) -> Any:
     return {"hard": value} if isinstance(value, str | list | tuple) else value
 
 
+def _kept(value: Any) -> Any:
+    """Return `value` where it can be kept as JSON; raises `ValueError` where it cannot."""
+    value = listed(value)
+    try:
+        to_jsonable_python(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        said = str(error).removeprefix("Unable to serialize unknown type: ")
+        raise ValueError(f"plans are kept as JSON, which cannot hold this: {said}") from None
+    return value
+
+
 Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
 """An exact number; decimals are texts in JSON, and may be read from numbers."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Data = Annotated[Any, AfterValidator(_kept)]
+"""What can be kept as JSON."""
 StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
 
 
@@ -92,7 +107,7 @@ class PlanStep(_Part):
     id: StepId
     action: str
     arguments: dict[str, str] = {}
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Data] = {}
     creates: dict[str, str] = {}
     depends_on: Texts = ()
     requires: Texts = ()

@@ -116,13 +116,14 @@ class StepEnded:
 
 @dataclass(frozen=True, slots=True)
 class RungTaken:
-    """Something was done about a failure; `cost` is that of the new steps."""
+    """Something was done about a failure, or tried and nothing `found`; `cost` is that of the new steps."""
 
     rung: Rung
     step: str
     reason: str
     cost: float = 0.0
     seconds: float = 0.0
+    found: bool = True
 
 
 @dataclass(frozen=True, slots=True)

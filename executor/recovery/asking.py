@@ -6,16 +6,17 @@ on it waits, and the answer may come in another process: `Executor.resume(run, a
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant
 from executor.record.events import Answered, Asked, Event, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.world.threads import called
 from planner.model import Action
 
 __all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]
@@ -39,7 +40,7 @@ class Request:
 
 @dataclass(slots=True, eq=False)
 class Asking:
-    """Asks on behalf of one run.
+    """Asks on behalf of one run, by asynchronous callbacks or by plain ones, which run in threads.
 
     `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
     and `approve(request)` return whether a step may be done, or why not as text; `approve` may return None where nobody
@@ -102,7 +103,7 @@ def _refusal(answer: Any, what: str) -> str:
 async def _decided(function: Callable[..., Any], request: Request) -> Any:
     """Return what `function` decides; one that raises allows nothing."""
     try:
-        return await _called(function, request)
+        return await called(partial(function, request), {})
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
         return f"{type(error).__name__}: {error}"
 
@@ -110,12 +111,7 @@ async def _decided(function: Callable[..., Any], request: Request) -> Any:
 async def _asked(function: Callable[..., Any], question: Asked) -> Any:
     """Return the answer of `function`; one that raises has none."""
     try:
-        return await _called(function, question)
+        return await called(partial(function, question), {})
     except Exception:  # noqa: BLE001 - whatever a callback raises, the question stays open
         _LOG.exception("nobody answered %s", question.question)
         return None
-
-
-async def _called(function: Callable[..., Any], argument: Any) -> Any:
-    answer = function(argument)
-    return await answer if inspect.isawaitable(answer) else answer

@@ -55,7 +55,8 @@ class Compensation:
         left += [f"{each.item} was written by {each.step}, which is irreversible" for each in found.exempt]
         cost = float(exact_sum(each.step.cost for each in found.steps))
         seconds = time.perf_counter() - started
-        self.emit(RungTaken(Rung.COMPENSATE, about, "; ".join(left) or found.status.value, cost, seconds))
+        said = "; ".join([found.status.value, *left])
+        self.emit(RungTaken(Rung.COMPENSATE, about, said, cost, seconds, found=bool(found.steps)))
         if not found.steps:
             return False
         names = (name for number in count(1) if (name := f"u{number}") not in self.state.steps)

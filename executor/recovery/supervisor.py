@@ -70,7 +70,7 @@ class Supervisor:
         self.stepper.replanning.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
-            if record.status is StepStatus.IN_DOUBT and not await self.ladder.settle(record):
+            if record.status is StepStatus.IN_DOUBT and not await self.ladder.questions.settle(record):
                 self._seen.discard(record.id)
                 return ended(self.state, RunStatus.IN_DOUBT, f"{record.step}: {record.reason}")
         again = {record.id for record in trouble if record.status is StepStatus.PENDING}

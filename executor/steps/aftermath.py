@@ -51,15 +51,18 @@ class Aftermath:
         looked = await self._looked(visible, wanted) if visible else Looked()
         found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
         found = self._settled(record, action, found)
-        over = attempt is None or self.performer.still_working(record.step) or self.aborted.is_set()
+        if found.status.is_done:
+            self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes))
+            if got.result.values:
+                self.state.memory.merge(got.result.values)
+            return False
+        over = self.performer.still_working(record.step) or self.aborted.is_set()
         if attempt is not None and not over and is_tried_again(action, policy, got, found, attempt):
             return True
         in_doubt = found.status is StepStatus.IN_DOUBT
-        repeatable = not in_doubt and (found.known or is_harmless(action))
+        repeatable = not in_doubt and (found.known or not got.begun or is_harmless(action))
         awaited = _awaited(wanted) if in_doubt else ()
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
-        if got.result.values and found.status.is_done:
-            self.state.memory.merge(got.result.values)
         return False
 
     async def _looked(self, visible: list[Atom], wanted: Expected) -> Looked:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from executor.looking.judge import literal_of
@@ -40,7 +40,8 @@ class _TookTooLong(Exception):  # noqa: N818 - it names what happened
 class Attempt:
     """What came of calling a handler: its `result`, or a `wait`; `raised` is what it raised.
 
-    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile.
+    `in_doubt` says why nobody knows whether it did something: it took too long, or the process `crashed` meanwhile. It
+    was not `begun` where another handler keeps the lock.
     """
 
     result: ActionResult
@@ -48,6 +49,7 @@ class Attempt:
     raised: BaseException | None = None
     in_doubt: str = ""
     crashed: bool = False
+    begun: bool = True
     seconds: float = 0.0
 
 
@@ -57,14 +59,19 @@ class Performer:
 
     _domain: str = ""
     _locks: dict[tuple[str, tuple[str, ...]], asyncio.Lock] = field(default_factory=dict)
+    _keepers: dict[tuple[str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=dict)
+    """Who was given up with a lock, and whether it is still at work."""
     _rates: dict[str, Any] = field(default_factory=dict)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
     _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)
 
     def still_working(self, step: Step) -> bool:
         """Return whether a handler of `step` that was given up has not come back, in this process."""
-        works = self._working.get((self._domain, step.action, step.arguments))
+        works = self._working.get(self._key(step))
         return works is not None and works()
+
+    def _key(self, step: Step) -> tuple[str, str, tuple[str, ...]]:
+        return self._domain, step.action, step.arguments
 
     async def attempt(
         self,
@@ -88,16 +95,16 @@ class Performer:
         if policy.lock is False and policy.rate is None:
             answer = await self._call(skill, step, given, policy.timeout)
         else:
-            async with self._turn(step, arguments, policy):
+            async with self._turn(step, arguments, policy) as its_turn:
                 started = time.perf_counter()
-                answer = await self._call(skill, step, given, policy.timeout)
+                answer = await self._call(skill, step, given, policy.timeout) if its_turn else _kept_out()
         answer.seconds = time.perf_counter() - started
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             self._cache[_cache_key(step, given)] = asyncio.get_running_loop().time() + policy.cache_for, answer.result
         return answer
 
     async def _call(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
-        if self.still_working(step) and not await self._free(step, timeout):
+        if not await _is_over(self._working.get(self._key(step)), timeout):
             return Attempt(ActionResult.failed("its handler is still at work from before"))
         try:
             returned = await self._returned(skill, step, given, timeout)
@@ -121,12 +128,12 @@ class Performer:
         if skill.is_async and timeout is None:
             return await skill.function(**given)
         if skill.is_async:
-            return await self._in_task(skill, step, given, timeout)
+            return await self._in_task(skill.function(**given), step, timeout)
         returned = await self._in_thread(skill, step, given, timeout)
-        return await asyncio.wait_for(returned, timeout) if inspect.isawaitable(returned) else returned
+        return await self._in_task(returned, step, timeout) if inspect.isawaitable(returned) else returned
 
-    async def _in_task(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
-        task = asyncio.ensure_future(skill.function(**given))
+    async def _in_task(self, answer: Awaitable[Any], step: Step, timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
+        task = asyncio.ensure_future(answer)
         try:
             done, _ = await asyncio.wait([task], timeout=timeout)
             if not done:
@@ -134,9 +141,10 @@ class Performer:
                 done, _ = await asyncio.wait([task], timeout=GRACE)
         except asyncio.CancelledError:
             task.cancel()
+            self._working[self._key(step)] = lambda: not task.done()
             raise
         if not done:
-            self._working[self._domain, step.action, step.arguments] = lambda: not task.done()
+            self._working[self._key(step)] = lambda: not task.done()
         if not done or task.cancelled():
             raise _TookTooLong
         return task.result()
@@ -146,32 +154,36 @@ class Performer:
         try:
             done, _ = await asyncio.wait([future], timeout=timeout)
         except asyncio.CancelledError:
-            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            self._working[self._key(step)] = thread.is_alive
             raise
         if not done:
-            self._working[self._domain, step.action, step.arguments] = thread.is_alive
+            self._working[self._key(step)] = thread.is_alive
             raise _TookTooLong
         return future.result()
 
-    async def _free(self, step: Step, timeout: float | None) -> bool:  # noqa: ASYNC109 - as above
-        """Wait for a handler that was given up; return whether it has come back."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + (GRACE if timeout is None else timeout)
-        while self.still_working(step) and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
-            await asyncio.sleep(PAUSE)
-        return not self.still_working(step)
+    @contextlib.asynccontextmanager
+    async def _turn(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[bool]:
+        """Wait until it is the step's turn; yield whether it is, which takes its lock."""
+        async with contextlib.AsyncExitStack() as stack:
+            free = not policy.lock or await stack.enter_async_context(self._locked(step, arguments, policy))
+            if free and policy.rate is not None:
+                await stack.enter_async_context(self._limiter(step.action, policy.rate))
+            yield free
 
     @contextlib.asynccontextmanager
-    async def _turn(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[None]:
-        """Wait until it is the step's turn."""
-        async with contextlib.AsyncExitStack() as stack:
-            if policy.lock:
-                names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-                key = step.action, tuple([str(arguments.get(name)) for name in names])
-                await stack.enter_async_context(self._locks.setdefault(key, asyncio.Lock()))
-            if policy.rate is not None:
-                await stack.enter_async_context(self._limiter(step.action, policy.rate))
-            yield
+    async def _locked(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[bool]:
+        """Take the lock of `step`, and yield whether it is free: a handler that was given up keeps it to its end."""
+        names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
+        key = step.action, tuple([str(arguments.get(name)) for name in names])
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            free = await _is_over(self._keepers.get(key), policy.timeout)
+            if free:
+                self._keepers.pop(key, None)
+            try:
+                yield free
+            finally:
+                if self.still_working(step):
+                    self._keepers[key] = self._working[self._key(step)]
 
     def _limiter(self, action: str, rate: tuple[int, float]) -> Any:
         from aiolimiter import AsyncLimiter  # noqa: PLC0415 - few actions have a rate
@@ -188,6 +200,22 @@ class Performer:
         if found is None or found[0] < asyncio.get_running_loop().time():
             return None
         return found[1]
+
+
+async def _is_over(works: Callable[[], bool] | None, timeout: float | None) -> bool:  # noqa: ASYNC109 - of the handler
+    """Wait for a handler that was given up, if there `works` one; return whether it has come back."""
+    if works is None:
+        return True
+    clock = asyncio.get_running_loop().time
+    until = clock() + (GRACE if timeout is None else timeout)
+    while works() and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
+        await asyncio.sleep(PAUSE)
+    return not works()
+
+
+def _kept_out() -> Attempt:
+    reason = "its lock is kept by a handler that was given up and is still at work"
+    return Attempt(ActionResult.failed(reason), begun=False)
 
 
 def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from executor.world.iterators import listed
 from planner.errors import InputError
 
 CAPACITY: Final = 1000
@@ -49,6 +50,7 @@ class Memory:
 
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
         """Keep `value` under `key`; None takes the key out."""
+        value = listed(value)
         if self._on_set is None:
             self.restore(key, value)
         else:

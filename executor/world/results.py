@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from executor.world.iterators import listed
 from planner.errors import InputError, did_you_mean
 from planner.model import Atom, Literal
 from planner.records import dataclass, field
@@ -68,6 +69,10 @@ class ActionResult:
             value = getattr(self, name)
             if not isinstance(value, tuple):
                 object.__setattr__(self, name, (value,) if isinstance(value, str | Atom) else tuple(value))
+        for name in ("data", "values", "created"):
+            value = getattr(self, name)
+            if (kept := listed(value)) is not value:
+                object.__setattr__(self, name, kept)
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
@@ -97,6 +102,7 @@ class Wait:
         object.__setattr__(self, "choices", tuple(self.choices))
 
 
+_DONE: Final = ActionResult()
 _FIELDS: Final = frozenset(ActionResult.__match_args__)
 
 
@@ -111,7 +117,7 @@ def result_of(returned: Any) -> ActionResult:  # noqa: PLR0911 - a line for each
         case ActionResult():
             return returned
         case None:
-            return ActionResult()
+            return _DONE
         case bool():
             return ActionResult(success=returned, error="" if returned else "the handler returned False")
         case str():

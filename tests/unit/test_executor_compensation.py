@@ -147,3 +147,10 @@ def test_what_is_refused_once_is_not_proposed_again():
         trip.world.handler(name)(trip.doing(name, fact, True))
     trip.run("visa", approve=lambda request: asked.append(request.action) or False)
     assert asked.count("beg") <= 1
+
+
+def test_the_record_says_what_is_proved_of_an_undo_plan():
+    outcome = Trip().run("insured", "visa")
+    [undone] = [each for each in outcome.state.rungs if each.rung is Rung.COMPENSATE]
+    assert undone.reason.startswith("a plan, proved to cost the least; insured")
+    assert undone.found

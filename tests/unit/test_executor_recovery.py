@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, Rung, RunStatus, StepStatus, Wait, World
+from executor import ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
 from executor.record.events import RungTaken
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import run_virtual
@@ -414,3 +414,12 @@ def test_somebody_may_say_that_it_is_worth_another_try():
     assert outcome.status is RunStatus.SUCCEEDED
     assert asked == ["stuck:s2:1"]
     assert house.deeds == ["lab", "annex", "lab"]
+
+
+@pytest.mark.parametrize(("most", "status"), [(1, RunStatus.SUCCEEDED), (0, RunStatus.FAILED)])
+def test_retries_are_no_patches(most, status):
+    house = House(tags=["idempotent"])
+    house.script["lab"] = [False, False, False]
+    outcome = house.run(recovery=Recovery(most_patches=most, rungs=(Rung.PATCH, Rung.REPLAN)))
+    assert outcome.status is status
+    assert rungs(outcome) == [Rung.RETRY, Rung.RETRY, Rung.PATCH][: 2 + most]

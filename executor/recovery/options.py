@@ -1,0 +1,108 @@
+"""What may be tried: which steps are left, which of them still work, and what has failed too often, or here before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from executor.record.failures import Tried
+from executor.record.state import RunState
+from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
+from planner.model import Goal, Or, Problem
+from planner.plan import Step
+from planner.records import replace
+from planner.validate import Simulation
+
+MOST_TRIES: Final = 3
+"""An action that failed so often with the same arguments is not tried again in a run."""
+
+
+@dataclass(slots=True, eq=False)
+class Options:
+    """What one run may do next; for the actions in `without_handler` there is nobody to do them."""
+
+    state: RunState
+    without_handler: frozenset[str]
+
+    def left(self) -> list[StepRecord]:
+        """Return the steps that have not begun, without those that wait for one that has failed."""
+        orphans: set[str] = set()
+        for record in self.state.pending():
+            if any(self._is_lost(id_, orphans) for id_ in record.plan.needs):
+                orphans.add(record.id)
+        return [record for record in self.state.pending() if record.id not in orphans]
+
+    def _is_lost(self, id_: str, orphans: set[str]) -> bool:
+        record = self.state.steps.get(id_)
+        return id_ in orphans or record is None or (record.status.is_over and not record.status.is_done)
+
+    def fixed(self) -> list[StepRecord]:
+        """Return the steps that no patch can change: those at work, waiting, or in doubt."""
+        return self.state.with_status(StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
+
+    def still_works(self, left: Iterable[StepRecord]) -> bool:
+        """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
+        simulation, fixed = Simulation(self.problem()), self.fixed()
+        for record in (*fixed, *left):
+            step = record.step
+            if step.action in self.without_handler or simulation.objection(step) is not None:
+                return False
+            if record not in fixed and self._has_failed(step, simulation):
+                return False
+            simulation.apply(step)
+        return simulation.holds(self.state.goal)
+
+    def furthest(self) -> int | None:
+        """Return how many of the steps that are left need not be done any more: all others still work after those.
+
+        It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
+        """
+        left, now = self.left(), Simulation(self.problem())
+        for start in range(len(left), -1, -1):
+            if start < len(left) and now.objection(left[start].step) is not None:
+                continue
+            if self.still_works(left[start:]):
+                return start
+        return None
+
+    def problem(self) -> Problem:
+        """Return what is to be solved now: the goal from what is believed, with the actions that have handlers."""
+        problem = replace(self.state.beliefs.problem, goal=Goal(self.state.goal))
+        if not self.without_handler:
+            return problem
+        actions = {
+            name: replace(action, requires=Or(())) if name in self.without_handler else action
+            for name, action in problem.domain.actions.items()
+        }
+        return replace(problem, domain=replace(problem.domain, actions=actions))
+
+    def barred(self) -> set[Step]:
+        """Return the ground actions that are not to be tried as things stand."""
+        facts = self.state.beliefs.simulation.facts
+        return self.never() | {Step(*key) for key, tried in self.state.tried.items() if tried.was_in(facts)}
+
+    def never(self) -> set[Step]:
+        """Return the ground actions that are not to be tried any more."""
+        return {Step(*key) for key, each in self.state.tried.items() if _is_over(each)}
+
+    def repeats(self, steps: Iterable[Step]) -> bool:
+        """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""
+        simulation = Simulation(self.problem())
+        for record in self.fixed():
+            simulation.apply(record.step)
+        for step in steps:
+            if self._has_failed(step, simulation):
+                return True
+            simulation.apply(step)
+        return False
+
+    def _has_failed(self, step: Step, simulation: Simulation) -> bool:
+        """Return whether `step` has failed in the state of `simulation`, or is not to be tried any more."""
+        tried = self.state.tried.get((step.action, step.arguments))
+        return tried is not None and (_is_over(tried) or tried.was_in(simulation.facts))
+
+
+def _is_over(tried: Tried) -> bool:
+    return tried.spent or tried.times >= MOST_TRIES

@@ -1,0 +1,141 @@
+"""Other plans: the cheapest way back into the one at hand, or another one, perhaps for less."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from executor.plans.action_plan import PlanStep, steps_of
+from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
+from executor.record.state import RunState
+from executor.record.steps import StepRecord
+from executor.recovery.hierarchy import TASKS, goes_on, repairing
+from executor.recovery.options import Options
+from executor.recovery.policy import Recovery
+from planner.plan import Step, exact_sum
+from planner.repair import Patch, patch
+
+if TYPE_CHECKING:
+    from htn.repair import Repair
+
+
+@dataclass(slots=True, eq=False)
+class Replanning:
+    """Changes the plan of one run."""
+
+    state: RunState
+    emit: Callable[[Event], None]
+    options: Options
+    recovery: Recovery
+    reasons: list[str] = field(default_factory=list)
+    """Why the searches since the plan failed last have found nothing."""
+
+    def keep(self) -> None:
+        """Go on with what is left of the plan."""
+        self._change(self.options.left(), 0, 0, "the rest of the plan still works")
+
+    def skip(self, number: int) -> None:
+        """Leave out the next `number` steps."""
+        self._change(self.options.left()[number:], 0, number, "what they are for has come about by itself")
+
+    async def patch(self, about: str) -> bool:
+        """Find the cheapest way back into the plan."""
+        return await self._search(Rung.PATCH, about, forbidden=self.options.barred(), not_first=set())
+
+    async def anew(self, about: str) -> bool:
+        """Find another plan, by whatever steps, as somebody says that it is worth another try."""
+        return await self._search(Rung.REPLAN, about, forbidden=set(), not_first=set())
+
+    async def replan(self, about: str) -> bool:
+        """Let actions be tried again once something has changed, and give up soft goals, the least useful first."""
+        never = self.options.never()
+        later = self.options.barred() - never
+        if later and await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
+            return True
+        while self.state.soft:
+            wish = min(self.state.soft, key=lambda each: each.utility)
+            self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+            if await self._search(Rung.REPLAN, about, forbidden=never, not_first=later):
+                return True
+        if self.state.hierarchy is not None and self.recovery.leave_tasks and self.state.has_goal:
+            self.emit(GoalDropped(TASKS, 0.0))
+            return await self._search(Rung.REPLAN, about, forbidden=never, not_first=later)
+        return False
+
+    async def _search(self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step]) -> bool:
+        left, started = self.options.left(), time.perf_counter()
+        found = await asyncio.to_thread(self._searching(left, forbidden, not_first))
+        took = time.perf_counter() - started
+        if found.steps is None or self.options.repeats(found.steps):
+            why = found.reason or found.status.value
+            why = why if found.steps is None else "nothing else would be tried than what has failed already"
+            self.reasons.append(f"{rung.name.lower()}: {why}")
+            self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
+            return False
+        self.emit(RungTaken(rung, about, _said(found), float(exact_sum(each.cost for each in _new(found))), took))
+        reason = f"{rung.name.lower()} after {about}"
+        if isinstance(found, Patch):
+            self._change(left[len(left) - found.kept :], found.new, found.dropped, reason, _new(found))
+        else:
+            self._decompose(found, reason)
+        return True
+
+    def _searching(
+        self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step]
+    ) -> Callable[[], Patch | Repair]:
+        """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
+        limits: dict[str, Any] = {
+            "forbidden": forbidden,
+            "not_first": not_first,
+            "time_limit": self.recovery.time_limit,
+        }
+        fixed = self.options.fixed()
+        if self.state.hierarchy is not None:
+            return repairing(self.state, self.options.problem(), fixed, left, **limits)
+        return partial(
+            patch,
+            self.options.problem(),
+            [record.step for record in left],
+            weight=self.recovery.weight,
+            fixed=[record.step for record in fixed],
+            **limits,
+        )
+
+    def _decompose(self, found: Repair, reason: str) -> None:
+        """Go on with other tasks."""
+        steps, hierarchy = goes_on(self.state, found)
+        plans = [*(record.plan for record in self.options.fixed()), *steps]
+        data = tuple([each.model_dump(mode="json") for each in plans])
+        counts = found.kept, found.new, found.dropped
+        self.emit(PlanChanged(data, *counts, reason, decomposition=hierarchy.to_dict()))
+
+    def _change(
+        self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, steps: Sequence[Step] = ()
+    ) -> None:
+        fresh = [each.model_dump(mode="json") for each in self._named(steps)]
+        old = [record.plan.model_dump(mode="json") for record in (*self.options.fixed(), *kept)]
+        at = len(self.options.fixed())
+        self.emit(PlanChanged((*old[:at], *fresh, *old[at:]), len(kept), new, dropped, reason))
+
+    def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
+        """Return `steps` with ids that no step of the run has had."""
+        return list(steps_of(steps, self.state.domain, self.state.steps))
+
+
+def _new(found: Patch | Repair) -> list[Step]:
+    """Return the steps that are not of the old plan."""
+    steps = found.steps or ()
+    if isinstance(found, Patch):
+        return list(steps[: found.new])
+    return [step for step, origin in zip(steps, found.origins, strict=True) if origin is None]
+
+
+def _said(found: Patch | Repair) -> str:
+    """Return what was found, in words."""
+    if isinstance(found, Patch) or not found.anew:
+        return found.status.value
+    return f"{found.status.value}; done anew: {', '.join(map(str, found.anew))}"
