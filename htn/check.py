@@ -9,6 +9,7 @@ from htn.explain.impossible import impossible
 from htn.explain.names import INITIAL_TASKS
 from htn.explain.why_not import relaxed_world
 from htn.model import HtnDomain, HtnProblem, Method
+from htn.rounds import with_enough
 from planner.annotations import Final
 from planner.budget import Budget
 from planner.check import Finding, Level, check_domain, check_problem
@@ -99,7 +100,7 @@ def _ending(domain: HtnDomain) -> set[str]:
 
 def _reach(problem: HtnProblem, budget: Budget) -> Iterator[Finding]:
     """Yield the tasks that can never be done: deletes are ignored, so that it is certain."""
-    for failure in impossible(relaxed_world(problem, budget)):
+    for failure in impossible(relaxed_world(with_enough(problem), budget)):
         tried = str(failure.attempts[0]) if failure.attempts else "no method is for it"
         initial = failure.task == INITIAL_TASKS
         place, they = (failure.task, "they") if initial else (f"task {failure.task}", "it")

@@ -79,20 +79,20 @@ class _Provider:
 class _Deriver:
     def __init__(self, domain: HtnDomain) -> None:
         self._domain = domain
-        self._classical = domain.classical
+        self._classical = _opened(domain.classical)
         self._tasks = dict(domain.tasks)
         self._methods = dict(domain.methods)
         names = (*domain.tasks, *domain.methods, *domain.classical.actions, *domain.classical.predicates)
         self._taken = {name.casefold() for name in names}
         self._changing = changing_predicates(domain.classical)
-        self._providers = _providers(domain.classical)
+        self._providers = _providers(self._classical)
         self._achieve: dict[str, str] = {}
         for name in self._providers:
             self._achieve[name] = self._add_task(f"achieve-{name}", domain.classical.predicates[name].parameters)
         self._anything = self._add_task(ANYTHING, ())
         for name in self._achieve:
             self._add_achieving(name)
-        for action in domain.classical.actions.values():
+        for action in self._classical.actions.values():
             self._add_method(
                 f"do-{action.name}", Atom(self._anything), action.parameters, network=sequence(_head(action))
             )
@@ -249,6 +249,12 @@ def _of_effect(action: Action, effect: When) -> Iterator[_Provider]:
         needed = {*fact.args, *free_variables(effect.requires)}
         variables = tuple([each for each in effect.variables if each.name in needed])
         yield _Provider(action, fact, (*action.parameters, *variables), condition, always)
+
+
+def _opened(domain: DomainModel) -> DomainModel:
+    """Return `domain`, whose actions speak of what they create as their subtasks do: after their parameters."""
+    actions = domain.actions.items()
+    return replace(domain, actions={name: replace(each, parameters=each.step_parameters) for name, each in actions})
 
 
 def _head(action: Action) -> Atom:

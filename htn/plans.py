@@ -17,17 +17,19 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from htn.arrange import arranged
+from htn.creation import named_by
 from htn.hddl.names import HtnNames
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
 from planner.annotations import Final
 from planner.errors import Location, PlanError
 from planner.model import Atom
+from planner.model.domain import creates_objects
 from planner.pddl.lookup import Lookup
 from planner.pddl.steps import StepReader, Word
 from planner.pddl.trees import counted, quote
 from planner.plan import Plan, Step
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
@@ -120,11 +122,13 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     not have. Bindings are left open: whether the plan works is for `htn.verify` to say, and what they are.
     """
     reader = _Reader(problem, source)
+    if creates_objects(problem.classical.domain):
+        reader = _Reader(named_by(problem, reader.as_written(text)), source)
     reader.read(text)
     steps = tuple(reader.steps)
     if reader.roots is None:
         return Plan(steps, problem)
-    return arranged(problem, Plan(steps, problem, reader.tree()))
+    return replace(arranged(reader.problem, Plan(steps, problem, reader.tree())), problem=problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +172,7 @@ class _Reader:
     _known_steps: dict[tuple[str, ...], Step] = field(default_factory=dict)
     _known_tasks: dict[tuple[str, ...], Atom] = field(default_factory=dict)
     _steps: StepReader = field(init=False)
+    _actions: Lookup = field(init=False)
     _tasks: Lookup = field(init=False)
     _methods: Lookup = field(init=False)
 
@@ -175,6 +180,7 @@ class _Reader:
         names = HtnNames.of(self.problem.domain, self.problem)
         tasks: Mapping[str, str] = {name: names.heads[name] for name in self.problem.domain.tasks}
         self._steps = StepReader(self.problem.classical, names.classical.actions, names.classical.objects)
+        self._actions = Lookup(names.classical.actions, "action")
         self._tasks = Lookup(tasks, "compound task")
         self._methods = Lookup(names.methods, "method")
 
@@ -187,6 +193,14 @@ class _Reader:
                 self._take_step(line)
             else:
                 self._take_task(line)
+
+    def as_written(self, text: str) -> Iterator[Step]:
+        """Yield the steps with the arguments that they are written with, whether there are such objects or not."""
+        for line in self._lines(text):
+            if line.words[0].lower() == _ROOT:
+                return
+            if len(line.words) > 1:
+                yield Step(self._actions.find(line.words[1], line.place(1)), tuple(line.words[2:]))
 
     def tree(self) -> Decomposition:
         """Return the decomposition; the place of a node is that of its line among all with a number."""

@@ -15,7 +15,7 @@ from planner.answer import unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.errors import InputError, UnsupportedError
 from planner.model.domain import creates_objects
-from planner.plan import Progress, Result, Status, StoppedBy
+from planner.plan import Progress, Result, Status
 from planner.records import replace
 from planner.search.run import Ending, Steps
 from planner.strategy import MODES, checked_name
@@ -42,9 +42,11 @@ def solve(
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
     check_limits(time_limit, memory_limit)
-    if creates_objects(problem.domain.classical):
-        reason = "created objects, in hierarchical search; planner.creation.with_placeholders names some of them"
-        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
+    if creates_objects(problem.classical.domain):
+        from htn.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
+
+        options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
+        return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
     if engine is not None:
         from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.setting import Setting
 from executor.engine import Executor, Outcome
 from executor.plans.action_plan import ActionPlan
 from executor.record.events import Asked, Event, Rung, RungTaken
-from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import Crash, SimulatedWorld, run_virtual
-from planner.validate import Simulation
 
 RUN: Final = "r"
 MOST_CRASHES: Final = 5
@@ -39,8 +38,8 @@ class Carried:
     crashes: int = 0
     seconds: float = 0.0
     listeners: tuple[Callable[[Event], None], ...] = ()
-    undoing: tuple[Simulation, dict[tuple[str, tuple[str, ...]], Tried]] | None = None
-    """The true state, and what had failed, when the run gave up the goal and began to undo what it had done."""
+    undoing: GivenUp | None = None
+    """What there was when the run gave up the goal and began to undo what it had done."""
 
     @contextmanager
     def follow(self, state: RunState, _run: str) -> Iterator[Callable[[Event], None]]:
@@ -49,7 +48,7 @@ class Carried:
 
     def _note(self, event: Event, state: RunState) -> None:
         if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.undoing is None:
-            self.undoing = self.simulated.truth.simulation.copy(), dict(state.tried)
+            self.undoing = GivenUp.of(self.simulated, state)
 
 
 def carry_out(setting: Setting, folder: Path, listener: Callable[[Event], None] | None = None) -> Carried:

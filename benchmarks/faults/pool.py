@@ -19,6 +19,8 @@ CLASSICAL: Final = (
     ("courier", "one-parcel"),
     ("courier", "two-robots"),
     ("elevator", "two-guests"),
+    ("helpdesk", "new-account"),
+    ("helpdesk", "outage"),
     ("runbook", "patch"),
     ("runbook", "pair"),
     ("secretary", "one-meeting"),

@@ -11,6 +11,8 @@ from executor.plans.action_plan import ExecutionModel
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.faults import BREAKING
 from executor.world.policy import Policy
+from planner.creation import for_steps
+from planner.model import OPEN, Atom, Problem
 from planner.plan import Plan
 from planner.validate import Simulation
 
@@ -100,13 +102,24 @@ def _fault(kind: FaultKind, plan: Plan, dice: random.Random) -> Fault:
     step = plan.steps[place]
     for_good = dice.random() < 0.2 and kind not in CRASHES
     times = None if for_good else dice.choice([1, 1, 1, 2])
+    planned = for_steps(classical(plan), plan.steps)
     if not kind.is_of_observers:
         seconds = 0.5 if kind is FaultKind.CHANGE_AFTER else LATE
         skill = "main" if kind in BREAKING and dice.random() < 0.3 else ""
-        return Fault(kind, str(step), times=times, seconds=seconds, skill=skill)
-    simulation = Simulation(classical(plan))
+        at = str(_by_any_name(Atom(step.action, step.arguments), planned, plan))
+        return Fault(kind, at, times=times, seconds=seconds, skill=skill)
+    simulation = Simulation(planned)
     for each in plan.steps[:place]:
         simulation.apply(each)
     changes = simulation.changes(step)
-    facts = [*changes.added, *changes.removed, *changes.modified]
-    return Fault(kind, str(dice.choice(facts)) if facts else "", skip=dice.randrange(3), times=times, seconds=LATE + 3)
+    known = classical(plan).domain.predicates
+    facts = [each for each in (*changes.added, *changes.removed, *changes.modified) if each.predicate in known]
+    at = str(_by_any_name(dice.choice(facts), planned, plan)) if facts else ""
+    return Fault(kind, at, skip=dice.randrange(3), times=times, seconds=LATE + 3)
+
+
+def _by_any_name(atom: Atom, planned: Problem, plan: Plan) -> Atom:
+    """Return `atom` with open arguments for placeholders: nobody knows yet what will stand there."""
+    known = {each.name for each in classical(plan).all_objects}
+    placeholders = {each.name for each in planned.objects} - known
+    return Atom(atom.predicate, tuple([OPEN if arg in placeholders else arg for arg in atom.args]))

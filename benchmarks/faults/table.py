@@ -17,7 +17,6 @@ HEADS: Final = {
     Ending.OUT_OF_REACH: "out of reach",
     Ending.SPENT: "spent",
     Ending.BLIND: "blind",
-    Ending.BY_TASKS: "by tasks",
     Ending.VIOLATION: "**violations**",
 }
 

@@ -7,12 +7,11 @@ from enum import Enum
 from typing import Final
 
 from benchmarks.faults.carry import Carried
+from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
 from executor.record.status import RunStatus, StepStatus
-from executor.recovery.ladder import MOST_TRIES
 from executor.testing import FaultKind
-from executor.testing.oracle import reachable
 from planner.model import Atom
 
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
@@ -34,10 +33,9 @@ class Ending(Enum):
     REACHED = "the goal was reached, and seen"
     UNSEEN = "UNVERIFIED: nobody could see the whole goal"
     ASKED = "the run waits for somebody who knows what happened"
-    OUT_OF_REACH = "FAILED: no handler that is left leads to the goal"
-    SPENT = "FAILED: only what had failed before in the same state leads to the goal"
-    BLIND = "FAILED: the goal could be reached, but not everything could be seen"
-    BY_TASKS = "FAILED: the goal could be reached, though perhaps by no way to do the tasks"
+    OUT_OF_REACH = "FAILED: no handler that is left leads to the goal, or does the tasks"
+    SPENT = "FAILED: only what had failed before in the same state would do that"
+    BLIND = "FAILED: it could have been done, but not everything could be seen"
     VIOLATION = "something that must not happen"
 
 
@@ -109,7 +107,8 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
         if not act.by or act.step is None:  # somebody else: what we did may be undone, so that it has to be done again
             done.clear()
         elif actions[act.step.predicate].tags.isdisjoint(HARMLESS) and not any(x.covers(act.step) for x in excused):
-            before = done.setdefault(act.step, set())
+            declared = act.step.args[: len(actions[act.step.predicate].parameters)]
+            before = done.setdefault(Atom(act.step.predicate, declared), set())
             changed = bool(act.added or act.removed)
             if act.by in before and (changed or act.written):
                 found.append(f"{act.step} was done twice for one step")
@@ -134,18 +133,11 @@ def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -
 
 def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
     """Return whether a run could have gone on that says it failed."""
-    state, tried = carried.undoing or (carried.simulated.truth.simulation, outcome.state.tried)
-    if not outcome.state.has_goal:  # a plan of tasks alone: what comes after a failed step cannot be done for it
+    if not outcome.state.has_aim:  # a plan of steps alone: what comes after a failed one cannot be done for it
         return Verdict(Ending.OUT_OF_REACH)
-    if not reachable(state, setting.faults, skills=setting.skills):
+    given_up = carried.undoing or GivenUp.of(carried.simulated, outcome.state)
+    if not given_up.could_go_on(setting, carried.simulated, anew=True):
         return Verdict(Ending.OUT_OF_REACH)
-    here = state.facts
-    unused = [Atom(*key) for key, each in tried.items() if each.spent or each.times >= MOST_TRIES or each.facts == here]
-    elsewhere = {Atom(*key): each.facts for key, each in tried.items() if Atom(*key) not in unused}
-    if not reachable(state, setting.faults, skills=setting.skills, unused=unused, not_where=elsewhere):
+    if not given_up.could_go_on(setting, carried.simulated, anew=False):
         return Verdict(Ending.SPENT)
-    if not setting.is_clear:
-        return Verdict(Ending.BLIND)
-    if setting.model == "hierarchical":
-        return Verdict(Ending.BY_TASKS)
-    return Verdict.of(Violation.GAVE_UP, outcome.reason)
+    return Verdict.of(Violation.GAVE_UP, outcome.reason) if setting.is_clear else Verdict(Ending.BLIND)

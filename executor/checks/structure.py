@@ -109,7 +109,8 @@ def _decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
     nodes: Any = plan.decomposition.get("nodes")
     leaves = [each for each in nodes if isinstance(each, dict) and "step" in each] if isinstance(nodes, list) else []
     said = [(each["step"], each.get("task"), each.get("arguments")) for each in leaves]
-    steps = [(place, each.action, list(each.arguments.values())) for place, each in enumerate(plan.steps)]
+    given = [[*each.arguments.values(), *each.creates.values()] for each in plan.steps]
+    steps = [(place, each.action, given[place]) for place, each in enumerate(plan.steps)]
     if sorted(said, key=str) != sorted(steps, key=str):
         message = "the decomposition does not lead to the steps of the plan"
         yield PLAN.error("decomposition", message, "decomposition", hint="leave it out, with another execution model")

@@ -143,7 +143,7 @@ def _notes(
     for fact, holds in wanted.facts.items():
         if fact in observed:
             yield observed[fact]
-        elif result.success and not doubt:
+        elif result.success and not doubt and (done or not beliefs.is_internal(fact)):
             trusts = "trusted" in action.tags
             yield Note(fact, holds, Provenance.REPORTED if trusts else Provenance.ASSUMED, TRUSTED if trusts else "")
         elif beliefs.holds(fact) is not holds and doubt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Final
 
 from planner.creation import for_steps
@@ -33,6 +34,18 @@ def expanded(problem: Problem, steps: Sequence[Step]) -> Problem:
     return found if all(name in names for name, _ in created) else for_steps(problem, steps)
 
 
+def likes(source: Problem, problem: Problem, step: Step) -> list[Step]:
+    """Return the steps of `problem` (made of `source`) like `step`, whatever they call what they create."""
+    action = source.domain.actions[step.action]
+    if not action.creates:
+        return [step]
+    known = {each.name for each in source.all_objects}
+    names = {kind: [each.name for each in problem.objects if each.types == (kind,)] for kind in action.creates.values()}
+    declared = step.arguments[: len(action.parameters)]
+    choices = [[name for name in names[kind] if name not in known] for kind in action.creates.values()]
+    return [Step(step.action, (*declared, *chosen), step.cost) for chosen in product(*choices)]
+
+
 def internal(source: DomainModel, problem: Problem) -> frozenset[str]:
     """Return the predicates of `problem` that are about placeholders only: nobody has to look at them."""
     return frozenset(problem.domain.predicates.keys() - source.predicates.keys())
@@ -54,6 +67,10 @@ class Bindings(Mapping[str, Any]):
         self._names[name_of(value)] = placeholder
         self._open.discard(placeholder)
 
+    def is_open(self, name: str) -> bool:
+        """Return whether `name` is the placeholder of something of which nobody knows what it is."""
+        return name in self._open
+
     def exists(self, fact: Atom) -> bool:
         """Return whether no argument of `fact` is the placeholder of something that does not exist yet."""
         return not self._open or self._open.isdisjoint(fact.args)
@@ -64,6 +81,11 @@ class Bindings(Mapping[str, Any]):
         if not names or names.keys().isdisjoint(fact.args):
             return fact
         return Atom(fact.predicate, tuple([names.get(arg, arg) for arg in fact.args]))
+
+    @property
+    def created(self) -> dict[str, str]:
+        """The names of real objects by the placeholders that stand for them."""
+        return {placeholder: name_of(value) for placeholder, value in self._created.items()}
 
     def __getitem__(self, name: str) -> Any:
         return self._created[name] if name in self._created else self._entities[name]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.looking.beliefs import Beliefs
 from executor.plans.action_plan import ActionPlan, PlanStep
-from executor.plans.creation import Bindings, expanded, internal
+from executor.plans.creation import Bindings, expanded, internal, likes
 from executor.plans.stated import Reader
 from executor.record.answers import RETRY, meant
 from executor.record.events import (
@@ -56,7 +56,7 @@ class RunState:
         """The problem as it was stated."""
         self.problem = expanded(problem, [each.step(domain) for each in plan.steps])
         """The same with placeholders for what steps create."""
-        self.hierarchy = Hierarchy.of(plan, problem, methods)
+        self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks that the plan came of, if it did and is to do them."""
         self.objects = Bindings(problem, self.problem)
         self.reader = Reader(self.problem)
@@ -188,7 +188,8 @@ class RunState:
             return
         self.steps.finished.append(event.step)
         if event.status in {StepStatus.FAILED, StepStatus.PARTIAL}:
-            self.tried.failed([record.step], self.beliefs.simulation.facts, repeatable=event.repeatable)
+            alike = likes(self.source, self.problem, record.step)
+            self.tried.failed(alike, self.beliefs.simulation.facts, repeatable=event.repeatable)
 
     def _changed_in_place(self, step: Step) -> set[Atom]:
         """Return the items that `step` changes and does not provide."""

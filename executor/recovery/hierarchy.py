@@ -38,12 +38,16 @@ class Hierarchy:
     steps: tuple[str, ...]
 
     @classmethod
-    def of(cls, plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> Hierarchy | None:
+    def of(
+        cls, plan: ActionPlan, problem: Problem, methods: HtnDomain | None, expanded: Problem | None = None
+    ) -> Hierarchy | None:
         """Return the tasks of `plan`, which solves `problem`; None for one that is carried out without them.
 
+        `expanded` is the problem with placeholders for what steps create, where some do.
         Raises `PlanError` where there are no tasks or no methods for them, or the decomposition is none.
         """
-        from htn.documents import with_tasks  # noqa: PLC0415 - most plans came of no tasks
+        from htn.creation import over  # noqa: PLC0415 - most plans came of no tasks
+        from htn.documents import with_tasks  # noqa: PLC0415 - as above
         from htn.plan_files import tree_from_data  # noqa: PLC0415 - as above
 
         if plan.model != "hierarchical" or plan.decomposition is None:
@@ -56,6 +60,7 @@ class Hierarchy:
             hint = f"say tasks: [name(arg, …)], {otherwise}"
             raise PlanError(f"{name} has a decomposition, and does not say of which tasks", hint=hint)
         stated = with_tasks(problem, plan.tasks, methods, CodePlace(name).within("tasks"), name)
+        stated = over(stated, expanded or problem)
         return cls(stated, tree_from_data(plan.decomposition, Location(name)), tuple([each.id for each in plan.steps]))
 
     def changed(self, data: Mapping[str, Any]) -> Hierarchy:
@@ -72,13 +77,14 @@ class Hierarchy:
 def check_tasks(plan: ActionPlan, problem: Problem, methods: HtnDomain | None) -> None:
     """Raise `PlanError` where `plan` came of tasks and does not do them."""
     from htn.verify import validate  # noqa: PLC0415 - as above
+    from planner.creation import for_steps  # noqa: PLC0415 - as above
     from planner.validate import Simulation  # noqa: PLC0415 - as above
 
     found = Hierarchy.of(plan, problem, methods)
     if found is None:
         return
-    simulation = Simulation(problem)
     steps = [each.step(problem.domain) for each in plan.steps]
+    simulation = Simulation(for_steps(problem, steps))
     steps = [step if simulation.rules.misfit(step) else replace(step, cost=simulation.cost(step)) for step in steps]
     verdict = validate(found.problem, Plan(tuple(steps), found.problem, found.tree))
     if not verdict.valid:
@@ -104,13 +110,10 @@ def repairing(
 
     hierarchy = state.hierarchy
     assert hierarchy is not None  # noqa: S101 - or else there are no tasks to repair
-    records = [state.steps[id_] for id_ in hierarchy.steps]
     kept = {record.id for record in left}
-    going = {record.id for record in fixed}
-    done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
-    lost = [number for number, each in enumerate(records) if each.id not in kept and number not in {*done}]
+    plan, done = so_far(state, hierarchy, {record.id for record in fixed})
+    lost = [number for number, id_ in enumerate(hierarchy.steps) if id_ not in kept and number not in {*done}]
     classical = after(now, [record.step for record in fixed])
-    plan = Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree)
     return partial(
         repair,
         replace(hierarchy.problem, classical=classical),
@@ -121,6 +124,13 @@ def repairing(
         not_first=not_first,
         time_limit=time_limit,
     )
+
+
+def so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -> tuple[Plan, list[int]]:
+    """Return the steps that the tasks are decomposed into, and the places of those that are done, or `going` on."""
+    records = [state.steps[id_] for id_ in hierarchy.steps]
+    done = [number for number, each in enumerate(records) if each.status in _HAPPENED or each.id in going]
+    return Plan(tuple([record.step for record in records]), hierarchy.problem, hierarchy.tree), done
 
 
 def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DEATH: Final = -1.0
 """What a script yields where the process dies; all else that it yields are seconds."""
+DIED: Final = "the simulated process died"
 Script = Generator[float, None, ActionResult]
 _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
 
@@ -95,27 +96,32 @@ class Deed:
         truth = self.simulated.truth
         if self.action.creates:
             self.created = truth.create(self.action)
-            arguments = (*self.step.arguments, *[name for name, _ in self.created])
-            self.step = Step(self.step.action, arguments, self.step.cost)
-        objection = truth.objection(self.step)
+        step = self._done_by(self.created)
+        objection = truth.objection(step)
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
-            dice = self.simulated.faults.dice("part", self.by, self.step) if partly else None
-            truth.apply(self.step, self.by, self.created, dice)
+            dice = self.simulated.faults.dice("part", self.by, step) if partly else None
+            truth.apply(step, self.by, self.created, dice)
         return objection
 
     def _act_again(self) -> None:
         truth = self.simulated.truth
-        if truth.objection(self.step):
-            truth.touch(self.step, self.by)
+        created = truth.create(self.action)
+        step = self._done_by(created)
+        if truth.objection(step):
+            truth.touch(step, self.by)
         else:
-            truth.apply(self.step, self.by)
+            truth.apply(step, self.by, created)
+
+    def _done_by(self, created: tuple[tuple[str, str], ...]) -> Step:
+        """Return the step with what it creates."""
+        return Step(self.step.action, (*self.step.arguments, *[name for name, _ in created]), self.step.cost)
 
     def _answer(self) -> ActionResult:
+        made = [name for name, _ in self.created] or [f"no-{kind.lower()}" for kind in self.action.creates.values()]
         names = [name.removeprefix("?") for name in self.action.creates]
-        created = dict(zip(names, [name for name, _ in self.created], strict=False))
         found = results_of(self.simulated.wanted[self.action.name], str(self.step))
-        return ActionResult(**{"text": f"{self.step} is done", **found}, created=created)
+        return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
     def _failed(self, reason: str) -> ActionResult:
         return ActionResult.failed(f"{self.step}: {reason}")
@@ -144,36 +150,33 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
     return carry_out_in_thread if is_plain else carry_out
 
 
-def _kill(simulated: SimulatedWorld) -> None:
-    if simulated.deadly:
+def _next(script: Script, simulated: SimulatedWorld) -> float | ActionResult:
+    """Return what `script` yields next, or its answer in the end; a process that is to be killed is."""
+    try:
+        pause = next(script)
+    except StopIteration as end:
+        result: ActionResult = end.value
+        return result
+    if pause == DEATH and simulated.deadly:
         os.kill(os.getpid(), signal.SIGKILL)
+    return pause
 
 
 async def _play(script: Script, simulated: SimulatedWorld) -> ActionResult:
-    while True:
-        try:
-            pause = next(script)
-        except StopIteration as end:
-            result: ActionResult = end.value
-            return result
+    while not isinstance(pause := _next(script, simulated), ActionResult):
         if pause == DEATH:
-            _kill(simulated)
-            await virtual.die("the simulated process died")
+            await virtual.die(DIED)
         elif pause == math.inf:
             await asyncio.Event().wait()
         else:
             await asyncio.sleep(pause)
+    return pause
 
 
 def _play_in_thread(script: Script, simulated: SimulatedWorld) -> ActionResult:
-    while True:
-        try:
-            pause = next(script)
-        except StopIteration as end:
-            result: ActionResult = end.value
-            return result
+    while not isinstance(pause := _next(script, simulated), ActionResult):
         if pause == DEATH:
-            _kill(simulated)
-            virtual.die_in_thread("the simulated process died")
+            virtual.die_in_thread(DIED)
         else:
             virtual.sleep(pause)
+    return pause

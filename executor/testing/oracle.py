@@ -1,18 +1,22 @@
-"""Whether the goal can still be reached: what a run has to be measured by."""
+"""Whether the goal can still be reached, and the tasks be done: what a run has to be measured by."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from executor.testing.faults import Fault, pattern_of
 from executor.testing.truth import instances
 from planner.model import FALSE, And, Atom, DomainModel, Equals, Formula, Not, Or, Problem
 from planner.model.actions import added, deleted
 from planner.model.atoms import OPEN
-from planner.plan import Status
+from planner.plan import Plan, Status
 from planner.records import replace
 from planner.solve import solve
 from planner.validate import Simulation
+
+if TYPE_CHECKING:
+    from htn.model import HtnProblem
 
 SECONDS = 10.0
 
@@ -24,21 +28,52 @@ def reachable(
     skills: int = 1,
     unused: Iterable[Atom] = (),
     not_where: Mapping[Atom, Collection[Atom]] | None = None,
+    stated: Problem | None = None,
+    created: Collection[str] = (),
     seconds: float = SECONDS,
 ) -> bool | None:
     """Return whether steps that none of `faults` keeps from working for good lead from the present state to the goal.
 
     None where a search of so many `seconds` does not tell. An action works as long as one of its `skills` handlers
     does. Ground actions that the patterns of `unused` cover are left out of account, and each of `not_where` in the one
-    state in which exactly these facts hold.
+    state in which exactly these facts hold. Where actions create objects, `stated` is the problem as its author stated
+    it, and of what was created only the objects in `created` may be used: nobody knows of others.
     """
-    problem = left(simulation, [*map(pattern_of, broken(faults, skills)), *unused])
-    for step, facts in (not_where or {}).items():
-        problem = elsewhere(problem, step, facts)
+    problem = present(simulation) if stated is None else known(present(simulation), stated, created)
+    problem = as_left(problem, broken(faults, skills), unused, not_where or {})
     result = solve(problem, mode="first", time_limit=seconds)
     if result.has_plan:
         return True
     return False if result.status is Status.UNSOLVABLE else None
+
+
+def doable(
+    tasks: HtnProblem,
+    plan: Plan,
+    done: Collection[int],
+    simulation: Simulation,
+    faults: Iterable[Fault] = (),
+    *,
+    skills: int = 1,
+    unused: Iterable[Atom] = (),
+    not_where: Mapping[Atom, Collection[Atom]] | None = None,
+    failed: Collection[int] = (),
+    seconds: float = SECONDS,
+) -> bool | None:
+    """Return whether what is left of `tasks` can be done from the present state, so that the goal holds then, too.
+
+    `plan`, with its decomposition, is what the tasks came to; the steps at the places `done` of it are done, and those
+    in `failed` are not. All else is as for `reachable`. What was done of a task stays done, or all of it is done anew.
+    """
+    from htn.repair import repair  # noqa: PLC0415 - most runs came of no tasks
+
+    now = as_left(present(simulation), broken(faults, skills), unused, not_where or {})
+    left = replace(tasks, classical=replace(now, goal=tasks.classical.goal))
+    ways = dict.fromkeys([tuple(failed), ()])
+    found = [repair(left, plan, done=done, failed=way, time_limit=seconds) for way in ways]
+    if any(each.has_plan for each in found):
+        return True
+    return False if all(each.status is Status.UNSOLVABLE for each in found) else None
 
 
 def broken(faults: Iterable[Fault], skills: int = 1) -> list[str]:
@@ -47,13 +82,39 @@ def broken(faults: Iterable[Fault], skills: int = 1) -> list[str]:
     return [each.at for each in for_good if not each.skill or _others_are_broken(each, for_good, skills)]
 
 
-def left(simulation: Simulation, unused: Iterable[Atom | None]) -> Problem:
-    """Return the problem of reaching the goal from the present state, without the ground actions of these patterns."""
-    problem = simulation.problem
+def as_left(
+    problem: Problem, patterns: Iterable[str], unused: Iterable[Atom], not_where: Mapping[Atom, Collection[Atom]]
+) -> Problem:
+    """Return `problem` without the ground actions that are covered, and with others where they may be used only."""
     domain = problem.domain
-    for pattern in unused:
+    for pattern in (*map(pattern_of, patterns), *unused):
         domain = without(domain, pattern)
-    return replace(problem, domain=domain, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
+    problem = replace(problem, domain=domain)
+    for step, facts in not_where.items():
+        problem = elsewhere(problem, step, facts)
+    return problem
+
+
+def present(simulation: Simulation) -> Problem:
+    """Return the problem as it stands now: with the present state for its initial one."""
+    return replace(simulation.problem, initial=tuple(simulation.world.state), ran=tuple(simulation.history))
+
+
+def known(now: Problem, stated: Problem, created: Collection[str]) -> Problem:
+    """Return `stated` as it stands `now`, with those of the new objects that are among `created`."""
+    objects = (*stated.objects, *(each for each in now.objects if each.name in created and each not in stated.objects))
+    names = {each.name for each in (*objects, *stated.domain.constants)}
+    return replace(
+        stated,
+        objects=objects,
+        initial=tuple([fact for fact in now.initial if names.issuperset(fact.args)]),
+        unknown=(),
+        ran=tuple([_declared(action, stated.domain) for action in now.ran]),
+    )
+
+
+def _declared(action: Atom, domain: DomainModel) -> Atom:
+    return Atom(action.predicate, action.args[: len(domain.actions[action.predicate].parameters)])
 
 
 def elsewhere(problem: Problem, step: Atom, facts: Collection[Atom]) -> Problem:

@@ -15,7 +15,7 @@ from executor.testing.ledger import Ledger
 from executor.testing.virtual import now
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
-from planner.model import OPEN, Action, Atom, Formula, Object, Problem, TypeHierarchy, Variable
+from planner.model import OPEN, Action, Atom, Formula, Object, Problem, TypeHierarchy
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Changes, Simulation
@@ -229,14 +229,7 @@ def _with_created(problem: Problem) -> Problem:
     actions = problem.domain.actions
     if not any(action.creates for action in actions.values()):
         return problem
-    opened = {
-        name: replace(
-            action,
-            parameters=(*action.parameters, *(Variable(each, (type_,)) for each, type_ in action.creates.items())),
-            creates={},
-        )
-        for name, action in actions.items()
-    }
+    opened = {name: replace(each, parameters=each.step_parameters, creates={}) for name, each in actions.items()}
     return replace(problem, domain=replace(problem.domain, actions=opened))
 
 

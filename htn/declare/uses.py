@@ -47,7 +47,7 @@ class Vocabulary:
         if name in self._tasks:
             self._check(use, self._tasks[name].parameters, "task")
         elif name in self._classical.actions:
-            self._check(use, self._classical.actions[name].parameters, "action")
+            self._check(use, self._classical.actions[name].step_parameters, "action")
         else:
             near = self._near(name, [*self._tasks, *self._classical.actions], "task or action")
             raise use.place.error(f"there is no task or action {name!r}", near)

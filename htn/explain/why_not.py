@@ -10,6 +10,7 @@ from htn.explain.observed import observed
 from htn.explain.reach import Reach
 from htn.explain.report import Lack, WhyNot
 from htn.model import HtnProblem
+from htn.rounds import with_enough
 from planner.annotations import Final
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
@@ -32,6 +33,7 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
 
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
+    stated, problem = problem, with_enough(problem)
     found = _proved(problem, budget)
     if isinstance(found, WhyNot):
         return found
@@ -45,7 +47,7 @@ def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     return WhyNot(
         problem.name,
         dead_ends=met.dead_ends,
-        exhausted=met.exhausted,
+        exhausted=met.exhausted and problem is stated,
         solvable=met.solvable,
         stopped_by=met.stopped_by,
     )
@@ -62,6 +64,13 @@ def _proved(problem: HtnProblem, budget: Budget) -> WhyNot | Reach | StoppedBy:
     if lacks is None:
         lacks = (Lack(str(problem.classical.goal.hard), "which no facts at all would make true"),)
     return WhyNot(problem.name, failures, lacks) if failures or lacks else reach
+
+
+def is_impossible(problem: HtnProblem, budget: Budget) -> bool:
+    """Return whether the tasks cannot be done even with deletes ignored; raises `LimitReached`."""
+    found = _proved(problem, budget)
+    budget.check()
+    return isinstance(found, WhyNot)
 
 
 def relaxed_world(problem: HtnProblem, budget: Budget) -> Reach:

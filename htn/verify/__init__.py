@@ -18,6 +18,7 @@ from htn.verify.ordering import check_order, events_of
 from htn.verify.sweep import Sweep, check_constraints
 from planner.annotations import Any
 from planner.errors import InputError
+from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.records import replace
 from planner.validate import Replay, Verdict
@@ -49,6 +50,10 @@ def completed(problem: HtnProblem, plan: Plan) -> Plan:
 
 def _checked(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
     _check_arguments(problem, plan)
+    if creates_objects(problem.classical.domain):
+        from htn.creation import named_by  # noqa: PLC0415 - few domains need it
+
+        problem = named_by(problem, plan.steps)
     if plan.tree is None:
         return _flawed("the plan has no decomposition"), {}
     if is_line(problem, plan.tree):

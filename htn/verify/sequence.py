@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from htn.creation import named_by
 from htn.model import HtnProblem
 from htn.plan import Decomposition
 from htn.verify import validate
@@ -22,6 +23,7 @@ def decomposition_of(problem: HtnProblem, steps: Sequence[Step], budget: Budget)
     Total orders take polynomial time in the number of steps, partial orders may take very long. Raises `LimitReached`
     when `budget` is used up, and as `planner.validate.validate` for a problem that means nothing.
     """
+    problem = named_by(problem, steps)
     grammar = Grammar(problem, steps, budget)
     if not grammar.is_plan:
         return None

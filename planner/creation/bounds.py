@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from planner.answer import EXACT
@@ -37,7 +37,11 @@ class Creation:
 def creations(problem: Problem) -> list[Creation]:
     """Return what can be created that may help to reach the goal of `problem`."""
     expanded = with_placeholders(problem, 1)
-    actions = [problem.domain.actions[name] for name in relevant_part(expanded).domain.actions]
+    return creations_by([problem.domain.actions[name] for name in relevant_part(expanded).domain.actions], problem)
+
+
+def creations_by(actions: Sequence[Action], problem: Problem) -> list[Creation]:
+    """Return what `actions` of `problem` can create."""
     return [
         Creation(kind, each, min(least_cost(action, problem) for action in actions if kind in action.creates.values()))
         for kind, each in created_types(actions).items()

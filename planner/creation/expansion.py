@@ -121,7 +121,7 @@ class _Writer:
         needs, provides, chains = self._birth(action)
         return replace(
             action,
-            parameters=(*action.parameters, *(Variable(name, (kind,)) for name, kind in action.creates.items())),
+            parameters=action.step_parameters,
             requires=And((*conjuncts(requires), *needs)),
             provides=(*action.provides, *provides),
             when=(*when, *chains),

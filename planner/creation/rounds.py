@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from planner.annotations import Any, Final
 from planner.budget import Budget, LimitReached
@@ -19,7 +19,7 @@ from planner.creation.reach import out_of_reach
 from planner.model import Atom, Goal, Number, Problem
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy
 from planner.records import replace
-from planner.validate import validate
+from planner.validate import Verdict, validate
 
 MOST_STEPS: Final = 64
 """Plans with more steps that create objects of one type are not searched for."""
@@ -34,21 +34,16 @@ def solve_with_creation(problem: Problem, solve: Solve, budget: Budget, **option
 
     Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects.
     """
-    rounds = _Rounds(problem, solve, budget, options)
-    try:
-        return rounds.result()
-    except LimitReached as limit:
-        return rounds.answer(limit.stopped_by)
-    except MemoryError:
-        return rounds.answer(StoppedBy.MEMORY)
-    except KeyboardInterrupt:
-        return rounds.answer(StoppedBy.CANCELLED)
+    return Rounds(problem, solve, budget, options).within_limits()
 
 
-class _Rounds:
-    """What is known after the rounds so far: the best plan, and what any plan costs at least."""
+class Rounds:
+    """What is known after the rounds so far: the best plan, and what any plan costs at least.
 
-    def __init__(self, problem: Problem, solve: Solve, budget: Budget, options: dict[str, Any]) -> None:
+    Problems of another kind have another class, which says how they differ.
+    """
+
+    def __init__(self, problem: Any, solve: Solve, budget: Budget, options: dict[str, Any]) -> None:
         self._problem = problem
         self._solve = solve
         self._budget = budget
@@ -61,15 +56,44 @@ class _Rounds:
         self._plan: Plan | None = None
         self._spent = Statistics()
 
+    def within_limits(self) -> Result:
+        """Return the answer, or what is known when a limit ends the work."""
+        try:
+            return self.result()
+        except LimitReached as limit:
+            return self.answer(limit.stopped_by)
+        except MemoryError:
+            return self.answer(StoppedBy.MEMORY)
+        except KeyboardInterrupt:
+            return self.answer(StoppedBy.CANCELLED)
+
+    def creations(self) -> list[Creation]:
+        """Return what can be created that may help."""
+        return creations(self._problem)
+
+    def expanded(self, counts: Mapping[str, int]) -> Any:
+        """Return the problem with so many placeholders of each type."""
+        return with_placeholders(self._problem, counts)
+
+    def verdict(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        return validate(self._problem, plan)
+
+    def is_proved(self, steps: int) -> bool:
+        """Return whether there is no plan with more placeholders, either, where there is none with these."""
+        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._budget)):
+            return True
+        return all(self._is_spared(each, steps) for each in self._creations)
+
     def result(self) -> Result:
         """Search round after round; raises `LimitReached` between two."""
-        self._creations = creations(self._problem)
+        self._creations = self.creations()
         steps: int | None = 1
         while steps is not None:
             found = self._round(steps)
             if found.status is Status.UNSUPPORTED:
                 return found
-            if found.status is Status.UNSOLVABLE and self._plan is None and self._is_proved(steps):
+            if found.status is Status.UNSOLVABLE and self._plan is None and self.is_proved(steps):
                 return replace(found, lower_bound=None, statistics=self._spent)
             if self._is_final(found):
                 return self.answer(found.stopped_by, found.reason)
@@ -112,15 +136,14 @@ class _Rounds:
             if self._on_progress is not None:
                 self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
-        expanded = with_placeholders(self._problem, self._counts)
-        found = self._search(expanded, **self._options, on_progress=report, cancel=turn)
+        found = self._search(self.expanded(self._counts), **self._options, on_progress=report, cancel=turn)
         self._note(found.plan, found.cost if found.status is Status.OPTIMAL else found.lower_bound)
         if found.status is Status.UNSOLVABLE:
             self._note(None, self._beyond)
         late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
-    def _search(self, expanded: Problem, **options: Any) -> Result:
+    def _search(self, expanded: Any, **options: Any) -> Result:
         budget = self._budget
         found = self._solve(expanded, time_limit=budget.remaining, memory_limit=budget.memory_limit, **options)
         self._spent = _sum(self._spent, found.statistics)
@@ -136,7 +159,7 @@ class _Rounds:
     def _note(self, plan: Plan | None, bound: Number | None) -> None:
         """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
         if plan is not None and (self._plan is None or plan.cost < self._plan.cost):
-            self._plan = Plan(plan.steps, self._problem)
+            self._plan = replace(plan, problem=self._problem)
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
@@ -150,12 +173,6 @@ class _Rounds:
     def _is_optimal(self) -> bool:
         return self._plan is not None and self._bound is not None and self._bound >= self._plan.cost
 
-    def _is_proved(self, steps: int) -> bool:
-        """Return whether there is no plan with more placeholders, either, where there is none with these."""
-        if not self._creations or (steps == 1 and out_of_reach(self._problem, self._budget)):
-            return True
-        return all(self._is_spared(each, steps) for each in self._creations)
-
     def _is_spared(self, creation: Creation, steps: int) -> bool:
         """Return whether always so many placeholders of one type are left that one creating step more finds enough."""
         expanded = with_placeholders(self._problem, self._counts)
@@ -168,7 +185,7 @@ class _Rounds:
     def answer(self, stopped_by: StoppedBy, reason: str = "") -> Result:
         """Return what is known now."""
         if self._plan is not None:
-            verdict = validate(self._problem, self._plan)
+            verdict = self.verdict(self._plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         if self._is_optimal:

@@ -128,6 +128,13 @@ class Action:
         return (When(TRUE, self.provides, self.modifies), *self.when)
 
     @property
+    def step_parameters(self) -> tuple[Variable, ...]:
+        """What the arguments of its steps stand for: its parameters, and then what it creates."""
+        if not self.creates:
+            return self.parameters
+        return (*self.parameters, *(Variable(name, (kind,)) for name, kind in self.creates.items()))
+
+    @property
     def signature(self) -> str:
         """`name(parameter, …)`, as people write it."""
         names = ", ".join(parameter.name.removeprefix("?") for parameter in self.parameters)

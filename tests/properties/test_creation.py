@@ -8,6 +8,7 @@ from collections import Counter
 import creation_twin
 import pytest
 
+from htn.derive import as_htn
 from planner import Status, created_by, for_steps, partial_order, solve, validate, with_placeholders
 from planner.pddl.plans import read_plan, write_plan
 from planner.plan_json import steps_from
@@ -104,3 +105,20 @@ def renamed(name):
     """Return another name for a placeholder, not in the order that search would take them in."""
     kind, _, number = name.rpartition("-")
     return f"other-{kind}-{9 - int(number)}" if name.startswith("new-") else name
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_tasks_come_to_what_search_finds(block):
+    proved = 0
+    for seed in range(15 * block, 15 * block + 15):
+        problem = creation_twin.random_creation(seed)
+        flat, found = solve(problem, time_limit=2), solve(as_htn(problem), time_limit=2)
+        assert found.plan is None or validate(problem, found.plan.steps).valid, seed
+        assert found.plan is None or flat.status is not Status.UNSOLVABLE, seed
+        assert found.status is not Status.UNSOLVABLE or flat.plan is None, seed
+        if found.status is Status.OPTIMAL and flat.plan is not None:
+            assert found.cost <= flat.cost, seed
+        if flat.status is Status.OPTIMAL and found.plan is not None:
+            assert flat.cost <= found.cost, seed
+        proved += found.status in (Status.OPTIMAL, Status.UNSOLVABLE)
+    assert proved >= 5

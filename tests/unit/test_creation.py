@@ -368,11 +368,11 @@ def test_pddl_has_placeholders_as_objects():
     assert not validate(problem, back.steps).failing_step
 
 
-def test_hierarchies_refuse_or_take_placeholders():
+def test_hierarchies_take_placeholders_or_make_them():
     problem = desk(CONFIGURED)
     result = solve(as_htn(problem))
-    assert result.status is Status.UNSUPPORTED
-    assert "created objects" in result.reason
+    assert result.status is Status.OPTIMAL
+    assert validate(problem, result.plan.steps).valid
     solved = solve(as_htn(with_placeholders(problem, 1)), mode="first", time_limit=20)
     assert validate(problem, solved.plan.steps).valid
 
