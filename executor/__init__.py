@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.engine import Executor, Outcome, Run
+    from executor.engine import Executor
     from executor.errors import DamagedError, DrivenError, JournalError, RunError
     from executor.follow.listeners import Follower
     from executor.follow.show import Show
     from executor.follow.summary import summary
     from executor.follow.tracing import Spans
+    from executor.handle import Outcome, Run
     from executor.journal import Journal
     from executor.plans.action_plan import ActionPlan, PlanStep
     from executor.record.events import Event, Rung
@@ -66,12 +67,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "engine": "Executor Outcome Run",
+    "engine": "Executor",
     "errors": "DamagedError DrivenError JournalError RunError",
     "follow.listeners": "Follower",
     "follow.show": "Show",
     "follow.summary": "summary",
     "follow.tracing": "Spans",
+    "handle": "Outcome Run",
     "journal": "Journal",
     "plans.action_plan": "ActionPlan PlanStep",
     "record.events": "Event Rung",

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from executor.plans.references import references
 from executor.world.iterators import listed
@@ -46,13 +46,13 @@ def _goal(value: Any) -> Any:
 
 
 def _kept(value: Any) -> Any:
-    """Return `value` where it can be kept as JSON; raises `ValueError` where it cannot."""
+    """Return `value` where it can be kept as JSON; raises `PydanticCustomError` where it cannot."""
     value = listed(value)
     try:
         to_jsonable_python(value)
     except (ValueError, TypeError, RecursionError) as error:
         said = str(error).removeprefix("Unable to serialize unknown type: ")
-        raise ValueError(f"plans are kept as JSON, which cannot hold this: {said}") from None
+        raise PydanticCustomError("no_json", "expected data that JSON can hold ({said})", {"said": said}) from None
     return value
 
 

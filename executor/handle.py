@@ -1,0 +1,156 @@
+"""`Run`: a run in the hands of whoever began it; and its `Outcome`."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.errors import RunError
+from executor.follow.listeners import Audience
+from executor.looking.observe import Lookout
+from executor.looking.survey import Survey
+from executor.record.encoding import to_data
+from executor.record.events import Answered, Event, MemorySet, RunEnded, RunStarted
+from executor.record.state import RunState
+from executor.record.status import RunStatus, StepStatus
+from executor.record.steps import StepRecord
+from executor.recovery.asking import Asking, meant
+from executor.recovery.ladder import Ladder
+from executor.run import Loop
+from executor.steps.perform import checked
+from executor.steps.stepping import Stepper
+from executor.world.data import dumped
+from executor.world.results import Wait
+from planner.errors import InputError
+from planner.model import SoftGoal
+
+if TYPE_CHECKING:
+    from executor.engine import Executor
+
+KEPT: Final = frozenset({"StepProgress"})
+"""Events that the journal does not keep."""
+BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
+"""The status of a run after events that do not state it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `steps` are all that ever were in its plan, `open` the questions that nobody has answered."""
+
+    run: str
+    status: RunStatus
+    reason: str
+    steps: tuple[StepRecord, ...] = field(repr=False)
+    metrics: Mapping[str, Any]
+    state: RunState = field(repr=False)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the goal was observed."""
+        return self.status is RunStatus.SUCCEEDED
+
+
+class Run:
+    """A run that is being driven: awaited, it gives its `Outcome`."""
+
+    def __init__(self, executor: Executor, state: RunState, run: str) -> None:
+        self.id = run
+        self.state = state
+        self._executor = executor
+        self.audience = Audience(executor.listeners)
+        self.first: RunStarted | None = None
+        """The event to begin with, for a run that is new."""
+        self.dropped: list[SoftGoal] = []
+        """The soft goals that its plan gives up."""
+        self.values: Mapping[str, Any] = {}
+        """What its working memory begins with."""
+        self._task: asyncio.Task[Outcome] | None = None
+        asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
+        lookout = Lookout(executor.world, state.objects)
+        rng = random.Random(f"{executor.seed} {run}")  # noqa: S311 - jitter needs no secrets
+        self._stepper = stepper = Stepper(
+            executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
+        )
+        state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
+        lacking = frozenset(executor.world.without_handler())
+        ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit))
+        self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+
+    def emit(self, event: Event) -> None:
+        """Note that something happened: in the journal, in the state, and to those who listen."""
+        kind = type(event).__name__
+        journal = self._executor.journal
+        if journal is not None and kind not in KEPT:
+            status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
+            journal.append(self.id, kind, dumped(to_data(event)), status=status)
+        self.state.apply(event)
+        self.audience.tell(event)
+
+    async def drive(self) -> Outcome:
+        """Drive the run until it ends, or waits."""
+        try:
+            ended = await self._loop.drive()
+        except asyncio.CancelledError:
+            self._stepper.abort()
+            raise
+        self.emit(ended)
+        return self.outcome
+
+    @property
+    def outcome(self) -> Outcome:
+        """What has become of the run so far."""
+        state = self.state
+        return Outcome(self.id, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
+
+    def cancel(self) -> None:
+        """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""
+        self._stepper.abort()
+        self._loop.wake()
+
+    def complete(self, step: str, result: Any = None) -> None:
+        """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
+        record = self.state.steps.get(step)
+        if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
+            waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
+            raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
+        if isinstance(result, Wait):
+            raise InputError("a step that waits is completed by a result, not by another Wait")
+        found, choices = checked(result), (record.wait or {}).get("choices")
+        if choices and found.success and found.text not in choices:
+            raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
+        self._loop.complete(step, found)
+
+    def answer(self, question: str, answer: Any) -> None:
+        """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
+        asked = self.state.questions.get(question)
+        if asked is None:
+            known = ", ".join(self.state.questions) or "none"
+            raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
+        if meant(asked, answer) is None:
+            raise InputError(f"{answer!r} is no answer to {question!r}", hint=f"say one of: {', '.join(asked.choices)}")
+        self.emit(Answered(question, answer))
+        self._loop.wake()
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Have every event told to `listener`."""
+        self.audience.add(listener)
+
+    def start(self) -> None:
+        """Begin to drive the run as a task."""
+        self._task = asyncio.create_task(self._executor.driven(self))
+
+    def __await__(self) -> Any:
+        assert self._task is not None, "a run is made by Executor.start"  # noqa: S101 - a mistake of ours
+        return self._task.__await__()
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what happens from now on, until the run ends."""
+        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self.listen(queue.put_nowait)
+        assert self._task is not None, "a run is made by Executor.start"  # noqa: S101 - as above
+        self._task.add_done_callback(lambda _: queue.put_nowait(None))
+        while (event := await queue.get()) is not None:
+            yield event
