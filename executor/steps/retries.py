@@ -29,7 +29,8 @@ def is_tried_again(action: Action, policy: Policy, got: Attempt, found: Judgemen
     harmless = is_harmless(action)
     if got.crashed and (harmless or found.absent):
         return True
-    vouched = policy.retries is not None and got.raised is None and not got.in_doubt
+    says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
+    vouched = policy.retries is not None and says_that_it_failed
     if attempt > _retries(action, policy, got):
         return False
     return (harmless or found.absent or vouched) and _matches(policy, got)

@@ -423,3 +423,15 @@ def test_retries_are_no_patches(most, status):
     outcome = house.run(recovery=Recovery(most_patches=most, rungs=(Rung.PATCH, Rung.REPLAN)))
     assert outcome.status is status
     assert rungs(outcome) == [Rung.RETRY, Rung.RETRY, Rung.PATCH][: 2 + most]
+
+
+def test_what_may_have_been_done_in_part_is_not_retried_though_retries_are_stated():
+    """Of two effects one is seen to be missing, and nobody looks at the other one; the handler says that it is done."""
+    domain, calls = Domain("desk"), []
+    domain.action("file", {}, provides=["filed", "counted"])
+    world = World(domain)
+    world.handler("file", policy=Policy(retries=2))(lambda: calls.append("file"))
+    world.observer("filed", conclusive=True)(lambda: False)
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["filed"])))
+    assert outcome.status is RunStatus.FAILED
+    assert calls == ["file"]
