@@ -209,15 +209,7 @@ class ProblemBuilder:
         found = {}
         for key, value in values.items():
             here = place.within(key) if isinstance(key, str) else place
-            term = _function_term(key, here)
-            function = self._domain.functions.get(term.predicate)
-            if function is None:
-                near = did_you_mean(term.predicate, self._domain.functions)
-                raise here.error(f"{term}: domain {self._domain.name!r} has no function {term.predicate!r}", near)
-            term = self._scope.atom(term, here, bare=False, record=False)
-            mismatch = self._mismatch(term, [self._objects[arg].types for arg in term.args], function, "function", here)
-            if mismatch:
-                raise mismatch
+            term = self._term(_function_term(key, here), self._domain.functions, "function", here)
             if term in found:
                 raise here.error(f"{term} has two values")
             found[term] = number(value, f"the value of {term}", here, resolution)
@@ -238,15 +230,18 @@ class ProblemBuilder:
             action = parse_atom(text)
         except NotationError as mistake:
             raise place.error(mistake.problem, mistake.hint) from None
-        declared = self._domain.actions.get(action.predicate)
-        if declared is None:
-            near = did_you_mean(action.predicate, self._domain.actions)
-            raise place.error(f"{action}: domain {self._domain.name!r} has no action {action.predicate!r}", near)
-        action = self._scope.atom(action, place, bare=False, record=False)
-        mismatch = self._mismatch(action, [self._objects[arg].types for arg in action.args], declared, "action", place)
+        return self._term(action, self._domain.actions, "action", place)
+
+    def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place) -> Atom:
+        """Return `term`, one of a function or action among those `known`, with objects that this takes."""
+        name = term.predicate
+        if name not in known:
+            raise place.error(f"{term}: domain {self._domain.name!r} has no {kind} {name!r}", did_you_mean(name, known))
+        term = self._scope.atom(term, place, bare=False, record=False)
+        mismatch = self._mismatch(term, [self._objects[arg].types for arg in term.args], known[name], kind, place)
         if mismatch:
             raise mismatch
-        return action
+        return term
 
 
 @kept_with_domain

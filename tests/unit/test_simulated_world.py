@@ -26,7 +26,7 @@ from executor.testing import (
     run_virtual,
     virtual,
 )
-from executor.testing.oracle import reachable
+from executor.testing.oracle import doable, reachable
 from executor.world.observers import CANNOT_SAY, Seen
 from executor.world.results import ActionResult, result_of
 from planner.declare import Domain, Entity, From
@@ -34,6 +34,7 @@ from planner.errors import InputError
 from planner.load import load
 from planner.model import Atom, Problem
 from planner.plan import Step
+from planner.solve import solve
 from planner.testing import ALL, random_problem
 from planner.testing.brute import key_of, successors
 from planner.validate import Simulation
@@ -525,3 +526,25 @@ def test_every_shipped_domain_has_a_simulated_world(name: str) -> None:
     assert {each.pattern.predicate for each in simulated.world.observers} == set(
         simulated.problem.domain.predicates
     ) - simulated.problem.domain.derived
+
+
+def test_tasks_can_be_done_as_long_as_a_method_is_left() -> None:
+    problem = load("travel", "board")
+    plan = solve(problem).expect_plan()
+    simulation = SimulatedWorld(problem).truth.simulation
+    flights, trains = (Fault(FaultKind.FAILS, name, times=None) for name in ("book_flight", "book_train"))
+    assert doable(problem, plan, (), simulation) is True
+    assert doable(problem, plan, (), simulation, [flights]) is True
+    assert doable(problem, plan, (), simulation, [flights, trains]) is False
+    assert doable(problem, plan, (), simulation, [flights], unused=[Atom("book_train", ("_", "_", "_"))]) is False
+
+
+def test_objects_that_nobody_knows_of_are_of_no_use() -> None:
+    problem = load("helpdesk", "new-account")
+    simulated = SimulatedWorld(problem)
+    [made] = simulated.truth.create(problem.domain.actions["open_ticket"])
+    simulated.truth.apply(Step("open_ticket", ("login", made[0])), "", (made,))
+    now, no_more = simulated.truth.simulation, [Atom("open_ticket", ("login",))]
+    assert reachable(now, stated=problem) is True
+    assert reachable(now, stated=problem, unused=no_more, created=[made[0]]) is True
+    assert reachable(now, stated=problem, unused=no_more) is False
