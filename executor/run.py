@@ -96,7 +96,7 @@ class Loop:
 
     def _react(self) -> None:
         """In a reactive run, go on from the furthest point of the plan that works as things are."""
-        if self.state.model != "reactive" or not self.state.has_goal or self._surprised == self.state.surprises:
+        if self.state.model != "reactive" or self._surprised == self.state.surprises or not self.state.has_goal:
             return
         self._surprised = self.state.surprises
         start = self.ladder.options.furthest()

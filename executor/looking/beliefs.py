@@ -102,15 +102,15 @@ class Beliefs:
 
     def stale_by(self, changes: Changes) -> frozenset[Atom]:
         """Return the facts among those that `changes` end which go stale, and are not undone by the step itself."""
-        written = [*changes.provided, *changes.retracted, *changes.modified]
-        patterns = self._staleness.of(written)
-        if not patterns:
+        if not self._staleness:
             return frozenset()
+        patterns = self._staleness.of([*changes.provided, *changes.retracted, *changes.modified])
         return frozenset(fact for fact in changes.removed if any(pattern.matches(fact) for pattern in patterns))
 
     def take(self, notes: Iterable[Note]) -> None:
         """Believe `notes`."""
-        removed, added = list[Atom](), list[Atom]()
+        removed: list[Atom] = []
+        added: list[Atom] = []
         for note in notes:
             (added if note.holds else removed).append(note.fact)
             self._notes[note.fact] = note

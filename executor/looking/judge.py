@@ -40,10 +40,10 @@ def expected(beliefs: Beliefs, step: Step) -> Expected:
     """Return what `step`, which can be applied, should change now."""
     changes = beliefs.simulation.changes(step)
     stale = beliefs.stale_by(changes)
-    facts = dict.fromkeys(changes.provided, True)
-    facts |= dict.fromkeys([fact for fact in changes.removed if fact not in stale], False)
+    ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
+    facts = {**dict.fromkeys(changes.provided, True), **dict.fromkeys(ended, False)}
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
-    changed = frozenset([fact for fact in (*changes.added, *changes.removed) if not beliefs.is_internal(fact)]) - stale
+    changed = frozenset([fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact)])
     return Expected(facts, changed, stale, items)
 
 
@@ -66,7 +66,9 @@ def judged(
 ) -> Judgement:
     """Return what came of an attempt at `action`; `doubt` says why its handler's answer is none, if so."""
     trusts = "trusted" in action.tags
-    seen, missing, unseen = list[Atom](), list[Atom](), list[Atom]()
+    seen: list[Atom] = []
+    missing: list[Atom] = []
+    unseen: list[Atom] = []
     for fact, holds in wanted.facts.items():
         found = looked.seen.get(fact)
         if found is None:
@@ -78,8 +80,8 @@ def judged(
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
     status, reason = _status(result, wanted, (seen, missing, unseen), doubt)
     effects = [*wanted.changed, *wanted.items]
-    known = bool(effects) and all(fact in looked.conclusive and fact not in unseen for fact in effects)
-    absent = known and all(fact in missing for fact in effects)
+    known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
+    absent = known and set(missing).issuperset(effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     notes = (
@@ -140,12 +142,12 @@ def _notes(
     """Yield what is to be believed about the declared effects."""
     observed = {note.fact: note for note in looked.notes}
     done = status.is_done or status is StepStatus.PARTIAL
+    source = (Provenance.REPORTED, TRUSTED) if "trusted" in action.tags else (Provenance.ASSUMED, "")
     for fact, holds in wanted.facts.items():
         if fact in observed:
             yield observed[fact]
         elif result.success and not doubt and (done or not beliefs.is_internal(fact)):
-            trusts = "trusted" in action.tags
-            yield Note(fact, holds, Provenance.REPORTED if trusts else Provenance.ASSUMED, TRUSTED if trusts else "")
+            yield Note(fact, holds, *source)
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:

@@ -6,7 +6,6 @@ What is not ordered may run in any order, or at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from executor.plans.action_plan import PlanStep
 from executor.plans.conflicts import possible_accesses
@@ -20,6 +19,7 @@ from planner.order.accesses import Access, accesses
 from planner.order.links import links_between
 from planner.order.orderings import item_orderings, orderings
 from planner.plan import Plan
+from planner.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

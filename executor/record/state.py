@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from executor.looking.beliefs import Beliefs
+from executor.looking.beliefs import Beliefs, is_in_place
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.creation import Bindings, expanded, internal, likes
 from executor.plans.stated import Reader
@@ -42,6 +42,9 @@ from planner.validate.simulation import bound
 
 if TYPE_CHECKING:
     from htn.model import HtnDomain
+
+_RAN: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
+_FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
 
 
 class RunState:
@@ -147,7 +150,8 @@ class RunState:
     @property
     def has_goal(self) -> bool:
         """Whether there is anything that must hold at the end."""
-        return any(True for _ in conjuncts(self.goal))
+        wishes = (each.condition for each in self.soft)
+        return any(True for part in (self.problem.goal.hard, *wishes) for _ in conjuncts(part))
 
     @property
     def has_aim(self) -> bool:
@@ -178,7 +182,7 @@ class RunState:
         if event.result is not None:
             record.result = event.result
         self.beliefs.take(event.facts)
-        if event.status in {StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL}:
+        if event.status in _RAN:
             self.beliefs.did(record.step)
         self._bind(record)
         self.surprises += event.status is not StepStatus.SUCCEEDED
@@ -187,17 +191,18 @@ class RunState:
         if event.status is StepStatus.PENDING:
             return
         self.steps.finished.append(event.step)
-        if event.status in {StepStatus.FAILED, StepStatus.PARTIAL}:
+        if event.status in _FAILED:
             alike = likes(self.source, self.problem, record.step)
             self.tried.failed(alike, self.beliefs.simulation.facts, repeatable=event.repeatable)
 
     def _changed_in_place(self, step: Step) -> set[Atom]:
-        """Return the items that `step` changes and does not provide."""
+        """Return the items that `step` changes in place and does not provide."""
         action = self.problem.domain.actions[step.action]
-        if not action.modifies:
+        items = [item for item in action.modifies if is_in_place(item)]
+        if not items:
             return set()
         binding = bound(action, step)
-        return {item.substitute(binding) for item in action.modifies} - {
+        return {item.substitute(binding) for item in items} - {
             fact.substitute(binding) for fact in added(action.provides)
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,7 @@ from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
+from executor.recovery.regression import Unclear, furthest
 from planner.model import Goal, Or, Problem
 from planner.plan import Step
 from planner.records import replace
@@ -60,6 +62,9 @@ class Options:
         It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
         """
         left, now = self.left(), Simulation(self.problem())
+        if not self.fixed() and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
+            with suppress(Unclear):
+                return furthest(now, [each.step for each in left], self.state.goal)
         for start in range(len(left), -1, -1):
             if start < len(left) and now.objection(left[start].step) is not None:
                 continue

@@ -81,7 +81,8 @@ class Stepper:
         if refused:
             self._failed(record, refused, repeatable=False)
             return
-        policy, tried = self.policy_of(record), set[str]()
+        policy = self.policy_of(record)
+        tried: set[str] = set()
         while not reason:
             wanted = await self.conditions.expected(record)
             skill = self._skill(action.name, tried)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from planner.errors import PlanError
@@ -11,6 +10,7 @@ from planner.model import Action, Atom, Problem
 from planner.order.bounds import possible_world
 from planner.order.support import Literals, RankedWorld, Support
 from planner.plan import Plan, Step
+from planner.records import dataclass
 from planner.validate import Changes, Replay, Simulation, Verdict
 from planner.validate.ready import Ready, Test, split
 from planner.validate.simulation import bound

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from planner.creation import for_steps
 from planner.model import Atom, Literal, Not, Problem
 from planner.order.accesses import Access, accesses
 from planner.plan import Plan
+from planner.records import dataclass
 
 INITIAL = 0
 """The number of the initial state as a provider; steps count from 1."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
@@ -17,6 +16,7 @@ from planner.model import Atom, Literal
 from planner.order.accesses import Access
 from planner.order.links import INITIAL, CausalLink
 from planner.order.patterns import Patterns
+from planner.records import dataclass
 
 LINK, THREAT, ITEM = "link", "threat", "item"
 
@@ -106,8 +106,10 @@ class _Undoers:
             spared = frozenset(self._provide.get(condition, ()))
             for pattern in self._patterns.overlapping(condition):
                 single, chain = self._retract[pattern]
-                yield _Group(single, spared, is_chain=False)
-                yield _Group(chain, spared, is_chain=True)
+                if single:
+                    yield _Group(single, spared, is_chain=False)
+                if chain:
+                    yield _Group(chain, spared, is_chain=True)
         else:
             yield _Group(self._provide.get(cast("Atom", condition.part), ()), (), is_chain=False)
 

@@ -52,6 +52,10 @@ class Staleness:
             for pattern in predicate.stale_with:
                 self._dependants.setdefault(pattern.predicate, []).append((pattern, predicate))
 
+    def __bool__(self) -> bool:
+        """Return whether anything goes stale in this domain."""
+        return bool(self._dependants)
+
     def of(self, written: Iterable[Atom]) -> list[Atom]:
         """Return patterns of all facts that go stale when the items `written` are, links between them included."""
         queue = list(written) if self._dependants else []

@@ -25,9 +25,8 @@ MOST_KEPT: Final = 50_000
 Filler = Callable[[Row], Row]
 """Gives the arguments of a pattern when it is given those of the action."""
 
-Fact = tuple[str, Row, Atom]
-"""The predicate and the arguments of an atom, and the atom."""
-
+Facts = dict[tuple[str, Row], Atom]
+"""Atoms by predicate and arguments."""
 
 Test = tuple[str, Row, bool]
 """A fact, and whether it must hold or must not."""
@@ -40,38 +39,34 @@ class Fixed:
     provided: tuple[Atom, ...]
     retracted: tuple[Atom, ...]
     modified: tuple[Atom, ...]
-    given: tuple[Fact, ...]
-    ending: tuple[Fact, ...]
+    given: Facts
+    ending: Facts
     open: tuple[Atom, ...]
 
     @classmethod
-    def of(cls, provided: Iterable[Atom], ended: Iterable[Atom], modified: Iterable[Atom], stale: Staleness) -> Fixed:
+    def of(cls, provided: Facts, ended: Facts, modified: Facts, staleness: Staleness) -> Fixed:
         """Return what these patterns do, and all that goes stale with them."""
-        provided, ended, modified = dict.fromkeys(provided), dict.fromkeys(ended), dict.fromkeys(modified)
-        items = dict.fromkeys([item for item in modified if OPEN in item.args])
-        retracted = {**ended, **items, **dict.fromkeys(stale.of([*provided, *ended, *modified]))}
+        items = {key: item for key, item in modified.items() if OPEN in item.args}
+        retracted = {**ended, **items}
+        if staleness:
+            stale = staleness.of([*provided.values(), *ended.values(), *modified.values()])
+            retracted |= {(item.predicate, item.args): item for item in stale}
+        ending = {key: fact for key, fact in retracted.items() if OPEN not in fact.args and key not in provided}
+        patterns = tuple([pattern for pattern in retracted.values() if OPEN in pattern.args])
         return cls(
-            tuple(provided),
-            tuple(retracted),
-            tuple(modified),
-            _facts(provided),
-            _facts(fact for fact in retracted if OPEN not in fact.args and fact not in provided),
-            tuple([pattern for pattern in retracted if OPEN in pattern.args]),
+            tuple(provided.values()), tuple(retracted.values()), tuple(modified.values()), provided, ending, patterns
         )
 
     def changes(self, state: State) -> Changes:
         """Return what these effects do in `state`."""
         tables = state.tables
-        new = [fact for name, row, fact in self.given if name not in tables or row not in tables[name].rows]
-        old = [fact for name, row, fact in self.ending if name in tables and row in tables[name].rows]
+        new = [fact for (name, row), fact in self.given.items() if name not in tables or row not in tables[name].rows]
+        old = [fact for (name, row), fact in self.ending.items() if name in tables and row in tables[name].rows]
         for pattern in self.open:
-            known = {*old, *self.provided}
-            old += [fact for fact in state.matching(pattern) if fact not in known]
+            old += [fact for fact in state.matching(pattern) if (fact.predicate, fact.args) not in self.given]
+        if self.open and (self.ending or len(self.open) > 1):
+            old = list(dict.fromkeys(old))
         return Changes(self.provided, self.retracted, self.modified, tuple(new), tuple(old))
-
-
-def _facts(atoms: Iterable[Atom]) -> tuple[Fact, ...]:
-    return tuple([(atom.predicate, atom.args, atom) for atom in atoms])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,9 +126,7 @@ class Maker:
     def _fixed(self, arguments: Row) -> Fixed | None:
         if self._patterns is None or self._stale is None:
             return None
-        provided, ended, modified = [
-            [Atom(name, fill(arguments)) for name, fill in patterns] for patterns in self._patterns
-        ]
+        provided, ended, modified = [_filled(patterns, arguments) for patterns in self._patterns]
         return Fixed.of(provided, ended, modified, self._stale)
 
     def _cost(self, binding: Binding) -> Number | InputError:
@@ -141,6 +134,15 @@ class Maker:
             return cost_of(self._problem, self._action, binding)
         except InputError as error:
             return error
+
+
+def _filled(patterns: Iterable[tuple[str, Filler]], arguments: Row) -> Facts:
+    """Return `patterns` with `arguments`, each fact once."""
+    found: Facts = {}
+    for name, fill in patterns:
+        row = fill(arguments)
+        found[name, row] = Atom(name, row)
+    return found
 
 
 def split(condition: Condition, derived: Callable[[str], bool]) -> tuple[list[Lookup], tuple[Condition, ...]]:
