@@ -22,7 +22,9 @@ def listed(value: Any) -> Any:
     Iterators of others, such as files, stay as they are: there may be more to them. Raises `InputError` for one that
     does not end, and what an iterator raises.
     """
-    return _listed(value, {}, DEEPEST) if isinstance(value, _NESTS) or _is_iterator(value) else value
+    if value is None or (isinstance(value, _NESTS) and not value):
+        return value
+    return _listed(value, {}, DEEPEST)
 
 
 def _is_iterator(value: Any) -> bool:
