@@ -7,26 +7,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from uuid import uuid4
 
-from executor.errors import RunError
+from executor.arguments import check_id, check_named, check_parts
+from executor.errors import JournalError, RunError
 from executor.follow.listeners import Follower, Listener
-from executor.handle import Outcome, Run
-from executor.journal import Journal
-from executor.planning import planned
+from executor.handle import Outcome, Run, running_loop
+from executor.journal import Durability, Journal
+from executor.planning import Planned, given, searched
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
 from executor.record import stored
 from executor.record.encoding import from_data
 from executor.record.events import GoalDropped, RunResumed, RunStarted
 from executor.record.state import RunState
-from executor.record.status import StepStatus
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
 from executor.steps.perform import Performer
 from executor.world.world import World
-from planner.errors import InputError, did_you_mean
 from planner.kinds import AnyProblem
 from planner.plan import Plan, Result
 
@@ -52,7 +51,7 @@ class Executor:
     approve: Callback = None
     ask: Callback | Literal["later"] = None
     stay: bool = False
-    durability: Literal["process", "power"] = "process"
+    durability: Durability = "process"
     listeners: tuple[Listener | Follower, ...] = ()
     seed: int = 0
     performer: Performer = field(init=False, default_factory=Performer)
@@ -61,14 +60,11 @@ class Executor:
     """The ids that runs were given, where no journal knows them."""
 
     def __post_init__(self) -> None:
-        if self.concurrency is not None and self.concurrency < 1:
-            raise InputError(f"at least one step is at work at a time, not {self.concurrency}")
-        if self.model is not None and self.model not in get_args(ExecutionModel):
-            hint = did_you_mean(self.model, get_args(ExecutionModel))
-            raise InputError(f"there is no execution model {self.model!r}", hint=hint)
-        self.performer = Performer(self.world.model.name)
+        check_parts(self)
+        self.listeners = tuple(self.listeners)
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
+        self.performer = Performer(self.world.model.name)
 
     async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
         """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""
@@ -83,54 +79,68 @@ class Executor:
         memory: Mapping[str, Any] | None = None,
         **planning: Any,
     ) -> Run:
-        """Begin to carry out a plan, or a problem's best plan (found with the options `planning` of `solve`).
+        """Begin to carry out a plan, or a problem's best one: `planning` are options of `solve`, run in a thread.
 
-        Raises `NoPlan` where there is none, `PlanError` for a plan that does not fit the domain, and `JournalError` or
-        `RunError` where there is a `run` of this id already.
+        Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
+        `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
+        run of a problem without a plan raises `NoPlan` when it is awaited.
         """
-        plan, problem, dropped = planned(self.world, what, planning, memory or ())
-        if self.model is not None:
-            plan = plan.model_copy(update={"model": self.model})
-        name = run or uuid4().hex[:12]
-        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
-        begun = Run(self, state, name)
-        if self.journal is not None:
-            self.journal.create(name)
-        elif run is not None:
+        if running_loop() is None:
+            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
+        check_id(run)
+        check_named(memory=memory)
+        made = given(self.world, what, planning, memory or ())
+        begun = Run(self, run or uuid4().hex[:12])
+        if made is not None:
+            begun.take(self._state(made))
+        if run is not None:
             self._name(run)
-        begun.first = RunStarted(name, plan.model_dump(mode="json"), plan.model)
-        begun.values = memory or {}
-        begun.dropped = dropped
-        begun.start()
+        if self.journal is not None:
+            self.journal.create(begun.id)
+        begun.start(self._carried_out(begun, made or (what, planning), memory or {}))
         return begun
 
+    async def _carried_out(
+        self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any]
+    ) -> Outcome:
+        """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
+        if isinstance(what, Planned):
+            made = what
+        else:
+            try:
+                made = await searched(self.world, *what, run.called_off)
+            except BaseException:
+                self._names.discard(run.id)
+                raise
+            run.take(self._state(made))
+        with self._driving(run.id) as events, self._at_work(run):
+            if events:
+                raise RunError(f"there is already a run {run.id!r}", hint="take another name")
+            run.emit(RunStarted(run.id, run.state.plan.model_dump(mode="json"), run.state.plan.model))
+            for wish in made.dropped:
+                run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+            run.state.memory.merge(memory)
+            return await run.drive()
+
+    def _state(self, made: Planned) -> RunState:
+        """Return the state from which what is planned goes on."""
+        plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
+        return RunState(self.world.model, plan, made.problem, self.world.hierarchy)
+
     def _name(self, run: str) -> None:
-        """Note that there is a `run` of this id; raises `RunError` where there was one."""
+        """Note that there is a `run` of this id; raises `RunError` or `JournalError` where there was one."""
         if run in self._names:
-            raise RunError(f"there is already a run {run!r}", hint="take another name")
+            found, hint = f"there is already a run {run!r}", "take another name"
+            raise RunError(found, hint=hint) if self.journal is None else JournalError(self.journal.path, found, hint)
         self._names.add(run)
 
     def announce(self, event: str, result: Any = None) -> int:
-        """Give `result` to all steps at work here that wait for `event`; return to how many."""
-        found = [
-            (run, record.id)
-            for run in self._runs.values()
-            for record in run.state.with_status(StepStatus.WAITING)
-            if (record.wait or {}).get("event") == event
-        ]
-        for run, step in found:
-            run.complete(step, result)
-        return len(found)
+        """Give `result` to all steps at work here that wait for `event`; return how many do.
 
-    async def driven(self, run: Run) -> Outcome:
-        """Drive `run`, which nobody else may drive meanwhile."""
-        with self._driving(run.id), self._at_work(run):
-            if run.first is not None:
-                run.emit(run.first)
-                for wish in run.dropped:
-                    run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
-                run.state.memory.merge(run.values)
-            return await run.drive()
+        In a run in which none does yet, the first step that comes to wait for it gets it, while this process drives
+        that run.
+        """
+        return sum(run.announce(event, result) for run in list(self._runs.values()))
 
     @contextmanager
     def _at_work(self, run: Run) -> Iterator[None]:
@@ -141,8 +151,9 @@ class Executor:
         finally:
             self._runs.pop(run.id, None)
 
-    def _driving(self, run: str) -> AbstractContextManager[Any]:
-        return nullcontext() if self.journal is None else self.journal.drive(run)
+    def _driving(self, run: str) -> AbstractContextManager[int]:
+        """Keep others from driving the run; gives how many events it has."""
+        return nullcontext(0) if self.journal is None else self.journal.drive(run)
 
     async def resume(
         self,
@@ -159,10 +170,11 @@ class Executor:
         that do not wait.
         """
         self._kept()
+        check_named(answers=answers, entities=entities, results=results)
         with self._driving(run):
-            state = self.state_of(run, entities)
-            taken = Run(self, state, run)
-            if state.status.is_over:
+            taken = Run(self, run)
+            taken.take(self.state_of(run, entities))
+            if taken.state.status.is_over:
                 return taken.outcome
             with self._at_work(taken):
                 taken.emit(RunResumed(run))

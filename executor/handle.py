@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.errors import RunError
 from executor.follow.listeners import Audience
 from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
 from executor.record.encoding import to_data
-from executor.record.events import Answered, Event, MemorySet, RunEnded, RunStarted
+from executor.record.events import Answered, Event, MemorySet, RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
@@ -23,9 +25,8 @@ from executor.run import Loop
 from executor.steps.perform import checked
 from executor.steps.stepping import Stepper
 from executor.world.data import dumped
-from executor.world.results import Wait
+from executor.world.results import ActionResult, Wait
 from planner.errors import InputError
-from planner.model import SoftGoal
 
 if TYPE_CHECKING:
     from executor.engine import Executor
@@ -34,6 +35,17 @@ KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
 BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 """The status of a run after events that do not state it."""
+PATIENCE: Final = 0.1
+"""Seconds between looks whether the loop that is to answer is still there."""
+Done = TypeVar("Done")
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +66,29 @@ class Outcome:
 
 
 class Run:
-    """A run that is being driven: awaited, it gives its `Outcome`."""
+    """A run that is being driven: awaited, it gives its `Outcome`.
 
-    def __init__(self, executor: Executor, state: RunState, run: str) -> None:
+    It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
+    """
+
+    def __init__(self, executor: Executor, run: str) -> None:
         self.id = run
-        self.state = state
-        self._executor = executor
         self.audience = Audience(executor.listeners)
-        self.first: RunStarted | None = None
-        """The event to begin with, for a run that is new."""
-        self.dropped: list[SoftGoal] = []
-        """The soft goals that its plan gives up."""
-        self.values: Mapping[str, Any] = {}
-        """What its working memory begins with."""
+        self.called_off = threading.Event()
+        """Set when it is; a search for its plan ends by it."""
+        self._executor = executor
+        self._home = asyncio.get_running_loop()
         self._task: asyncio.Task[Outcome] | None = None
+        self._state: RunState | None = None
+        self._stepper: Stepper
+        self._loop: Loop
+
+    def take(self, state: RunState) -> None:
+        """Take over `state`, from which the run goes on."""
+        executor, self._state = self._executor, state
         asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
         lookout = Lookout(executor.world, state.objects)
-        rng = random.Random(f"{executor.seed} {run}")  # noqa: S311 - jitter needs no secrets
+        rng = random.Random(f"{executor.seed} {self.id}")  # noqa: S311 - jitter needs no secrets
         self._stepper = stepper = Stepper(
             executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
         )
@@ -78,6 +96,15 @@ class Run:
         lacking = frozenset(executor.world.without_handler())
         ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit))
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+        if self.called_off.is_set():
+            stepper.abort()
+
+    @property
+    def state(self) -> RunState:
+        """The state of the run; raises `RunError` while a plan for it is still searched."""
+        if self._state is None:
+            raise RunError(f"the run {self.id!r} has no plan yet", hint="await it, or follow its events")
+        return self._state
 
     def emit(self, event: Event) -> None:
         """Note that something happened: in the journal, in the state, and to those who listen."""
@@ -107,24 +134,40 @@ class Run:
 
     def cancel(self) -> None:
         """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""
+        self.called_off.set()
+        if self._state is not None and not self._home.is_closed():
+            self._at_home(self._abort)
+
+    def _abort(self) -> None:
         self._stepper.abort()
         self._loop.wake()
 
     def complete(self, step: str, result: Any = None) -> None:
         """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
+        self._at_home(lambda: self._complete(step, result))
+
+    def _complete(self, step: str, result: Any) -> None:
         record = self.state.steps.get(step)
         if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
             waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
             raise RunError(f"the step {step!r} waits for no result; those that wait: {', '.join(waiting) or 'none'}")
-        if isinstance(result, Wait):
-            raise InputError("a step that waits is completed by a result, not by another Wait")
-        found, choices = checked(result), (record.wait or {}).get("choices")
+        found, choices = _result(result), (record.wait or {}).get("choices")
         if choices and found.success and found.text not in choices:
             raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
         self._loop.complete(step, found)
 
+    def announce(self, event: str, result: Any = None) -> int:
+        """Give `result` to all steps that wait for `event`, and return how many do.
+
+        Where none does yet, the first step that comes to wait for it gets it, while this process drives the run.
+        """
+        return self._at_home(lambda: self._loop.announce(event, _result(result)))
+
     def answer(self, question: str, answer: Any) -> None:
         """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
+        self._at_home(lambda: self._answer(question, answer))
+
+    def _answer(self, question: str, answer: Any) -> None:
         asked = self.state.questions.get(question)
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
@@ -138,9 +181,9 @@ class Run:
         """Have every event told to `listener`."""
         self.audience.add(listener)
 
-    def start(self) -> None:
-        """Begin to drive the run as a task."""
-        self._task = asyncio.create_task(self._executor.driven(self))
+    def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
+        """Begin to drive the run as a task, which does `work`."""
+        self._task = self._home.create_task(work)
 
     def __await__(self) -> Any:
         assert self._task is not None, "a run is made by Executor.start"  # noqa: S101 - a mistake of ours
@@ -154,3 +197,33 @@ class Run:
         self._task.add_done_callback(lambda _: queue.put_nowait(None))
         while (event := await queue.get()) is not None:
             yield event
+
+    def _at_home(self, act: Callable[[], Done]) -> Done:
+        """Return what `act` returns, done in the event loop of the run; raises what it raises, and `RunError`."""
+        if self._task is not None and self._task.done():
+            raise RunError(f"nobody drives the run {self.id!r} any more", hint="take it up: resume(run, …)")
+        if not self._home.is_running() or running_loop() is self._home:
+            return act()
+        done = Future[Done]()
+        self._home.call_soon_threadsafe(_settle, done, act)
+        while True:
+            try:
+                return done.result(PATIENCE)
+            except TimeoutError:
+                if self._home.is_closed():
+                    raise RunError(f"the event loop of the run {self.id!r} has ended") from None
+
+
+def _settle(done: Future[Done], act: Callable[[], Done]) -> None:
+    """Have `done` be what `act` returns, or raises."""
+    try:
+        done.set_result(act())
+    except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+        done.set_exception(error)
+
+
+def _result(result: Any) -> ActionResult:
+    """Return what comes from outside for a step as a result; raises `InputError` where it is none."""
+    if isinstance(result, Wait):
+        raise InputError("a step that waits is completed by a result, not by another Wait")
+    return checked(result)

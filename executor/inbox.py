@@ -19,6 +19,8 @@ class Inbox:
 
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _arrived: dict[str, Any] = field(init=False, default_factory=dict)
+    _early: dict[str, Any] = field(init=False, default_factory=dict)
+    """What came with events for which no step was waiting yet."""
     _alarms: dict[tuple[str, float], float | None] = field(init=False, default_factory=dict)
     """When a step goes on that waits since a time, in the time of the loop; None where it never does by itself."""
 
@@ -31,6 +33,10 @@ class Inbox:
         self._arrived[step] = result
         self._news.set()
 
+    def keep(self, event: str, result: Any) -> None:
+        """Keep what came with an event for the first step that comes to wait for it."""
+        self._early[event] = result
+
     def take(self) -> dict[str, Any]:
         """Return what has come, by step, and keep it no longer."""
         self._news.clear()
@@ -39,10 +45,14 @@ class Inbox:
 
     def expects(self, waiting: Iterable[StepRecord]) -> bool:
         """Return whether something has come, or will without anybody outside."""
+        waiting = list(waiting)
+        self._hand_over(waiting)
         return bool(self._arrived) or any(self._due(record) is not None for record in waiting)
 
     async def news(self, waiting: Iterable[StepRecord]) -> None:
         """Wait for news; what steps among those `waiting` get when their time is over is news, too."""
+        waiting = list(waiting)
+        self._hand_over(waiting)
         due = {record.id: (when, record) for record in waiting if (when := self._due(record)) is not None}
         if not due:
             await self._news.wait()
@@ -54,6 +64,13 @@ class Inbox:
         for id_, (when, record) in due.items():
             if when <= now and id_ not in self._arrived:
                 self._arrived[id_] = _timed_out(record)
+
+    def _hand_over(self, waiting: Iterable[StepRecord]) -> None:
+        """Give those of the steps `waiting` what came for them early."""
+        for record in waiting if self._early else ():
+            event = (record.wait or {}).get("event")
+            if event in self._early and record.id not in self._arrived:
+                self.put(record.id, self._early.pop(event))
 
     def _due(self, record: StepRecord) -> float | None:
         key = record.id, record.since

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import threading
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from executor.plans.action_plan import ActionPlan, steps_of
+from executor.plans.action_plan import ActionPlan, stated, steps_of
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
-from planner.errors import PlanError
+from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import is_other_problem
 from planner.model import Goal, Problem, SoftGoal
 from planner.model.formulas import conjunction, conjuncts
@@ -16,25 +20,65 @@ from planner.plan import Plan, Result
 from planner.records import replace
 
 
-def planned(
-    world: World, what: Any, planning: Mapping[str, Any], memory: Collection[str] = ()
-) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
-    """Return the plan to carry out, its problem, and the soft goals that it gives up.
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan to carry out, its problem, and the soft goals that it gives up."""
 
-    `planning` are options of `solve`, and `memory` names the data parameters that working memory has. Raises
-    `NoPlan` where there is no plan, and `PlanError` with everything that is wrong with one that was given.
+    plan: ActionPlan
+    problem: Problem
+    dropped: tuple[SoftGoal, ...] = ()
+
+
+def given(world: World, what: Any, planning: Mapping[str, Any], memory: Collection[str] = ()) -> Planned | None:
+    """Return the plan that `what` is; None for a problem, for which one is to be searched.
+
+    `planning` are options of `solve`, and `memory` names the data parameters that working memory has. Raises `NoPlan`
+    for a result without one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is
+    neither a problem nor a plan, and for options that are none.
     """
     if isinstance(what, Problem) or is_other_problem(what):
-        return _solved(world, what, planning)
+        _check_options(planning)
+        return None
     if isinstance(what, Result):
         what = what.expect_plan()
+    if not isinstance(what, Plan | ActionPlan):
+        hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
+        raise InputError(f"a {type(what).__name__} is nothing to carry out", hint=hint)
+    if planning:
+        hint = "they say how a plan is found, and go with problems"
+        raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)
     if isinstance(what, ActionPlan):
         _check(world, what, memory)
         problem = what.problem(world.model)
         check_tasks(what, problem, world.hierarchy)
-        return what, problem, []
+        return Planned(what, problem)
     problem = what.problem.classical if is_other_problem(what.problem) else what.problem
-    return ActionPlan.of(what), problem, []
+    return Planned(ActionPlan.of(what), problem)
+
+
+async def searched(world: World, problem: Any, planning: Mapping[str, Any], called_off: threading.Event) -> Planned:
+    """Return a plan for `problem`, searched for in a thread until it is `called_off`; raises `NoPlan`.
+
+    A search that was called off before it had a plan gives one without steps.
+    """
+    try:
+        return await asyncio.to_thread(_searched, world, problem, {**planning, "cancel": called_off})
+    except asyncio.CancelledError:
+        called_off.set()
+        raise
+
+
+def _check_options(planning: Mapping[str, Any]) -> None:
+    """Raise `InputError` for an option that `solve` does not have."""
+    from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
+
+    known = inspect.signature(solve).parameters.keys() - {"problem", "cancel"}
+    for name in planning:
+        if name == "cancel":
+            raise InputError("a search for a run is called off with the run", hint="run = start(…), then run.cancel()")
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+            raise InputError(f"there is no option {name!r}", hint=hint)
 
 
 def _check(world: World, plan: ActionPlan, memory: Collection[str]) -> None:
@@ -46,17 +90,29 @@ def _check(world: World, plan: ActionPlan, memory: Collection[str]) -> None:
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
 
-def _solved(world: World, problem: Any, planning: Mapping[str, Any]) -> tuple[ActionPlan, Problem, list[SoftGoal]]:
+def _searched(world: World, problem: Any, planning: Mapping[str, Any]) -> Planned:
     """Return a plan for `problem`: for as much of the soft goals as can be had, the least useful given up first."""
     from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
 
-    if not (isinstance(problem, Problem) and problem.goal.soft):
-        return planned(world, solve(problem, **planning), {})
-    wishes, dropped = sorted(problem.goal.soft, key=lambda each: each.utility), list[SoftGoal]()
+    soft = problem.goal.soft if isinstance(problem, Problem) else ()
+    wishes, dropped = sorted(soft, key=lambda each: each.utility), list[SoftGoal]()
     while True:
-        hard = conjunction([*conjuncts(problem.goal.hard), *(each.condition for each in wishes)])
-        found = solve(replace(problem, goal=Goal(hard)), **planning)
+        found = solve(_wanting(problem, wishes) if soft else problem, **planning)
+        if planning["cancel"].is_set() and not found.has_plan:
+            classical = problem.classical if is_other_problem(problem) else problem
+            return Planned(ActionPlan(**stated(classical)), classical)
         if found.has_plan or not wishes:
-            steps = tuple(steps_of(found.expect_plan().steps, world.model))
-            return ActionPlan.of(Plan((), problem), steps=steps), problem, dropped
+            break
         dropped.append(wishes.pop(0))
+    if not soft:
+        made = given(world, found, {})
+        assert made is not None, "a result is no problem"  # noqa: S101 - a mistake of ours
+        return made
+    steps = tuple(steps_of(found.expect_plan().steps, world.model))
+    return Planned(ActionPlan.of(Plan((), problem), steps=steps), problem, tuple(dropped))
+
+
+def _wanting(problem: Problem, wishes: Collection[SoftGoal]) -> Problem:
+    """Return `problem` with `wishes` as parts of its goal, and no others."""
+    hard = conjunction([*conjuncts(problem.goal.hard), *(each.condition for each in wishes)])
+    return replace(problem, goal=Goal(hard))

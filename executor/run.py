@@ -223,3 +223,12 @@ class Loop:
     def complete(self, step: str, result: Any) -> None:
         """Take the answer that a waiting step has got from outside."""
         self.inbox.put(step, result)
+
+    def announce(self, event: str, result: Any) -> int:
+        """Give `result` to the steps that wait for `event`, or else to the first that will; return how many wait."""
+        found = [each.id for each in self._records(StepStatus.WAITING) if (each.wait or {}).get("event") == event]
+        for id_ in found:
+            self.complete(id_, result)
+        if not found:
+            self.inbox.keep(event, result)
+        return len(found)

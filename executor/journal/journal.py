@@ -23,6 +23,8 @@ Row = tuple[int, int, float, str, str, str, int]
 """An event as it stands in the table: run, seq, time, kind, data, status of the run, checksum."""
 
 _BATCH: Final = 64
+_MANY: Final = 8
+"""The runs, the latest ones, that are named where somebody asks for another."""
 _APPEND: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608 - a number
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
@@ -100,11 +102,13 @@ class Journal:
             self._store.close()
 
     def create(self, run: str) -> None:
-        """Begin a run without events; the name must be new."""
+        """Begin a run without events; the name must be new, or that of a run that has not got any."""
         with self._store.used():
             self._store.check_file()
             with self._store.transaction():
                 if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
+                    if self._end(self._known(run)).seq == 0:
+                        return
                     raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
                 created = time.time()
@@ -113,8 +117,11 @@ class Journal:
             self._store.locks.add(last + 1)
 
     @contextlib.contextmanager
-    def drive(self, run: str) -> Iterator[None]:
-        """Be the only one, in this process and all others, who appends to `run`; raises `DrivenError`."""
+    def drive(self, run: str) -> Iterator[int]:
+        """Be the only one, in this process and all others, who appends to `run`; gives how many events it has.
+
+        Raises `DrivenError` where somebody else drives it.
+        """
         with self._store.used():
             self._store.check_file()
             at = self._known(run)
@@ -124,8 +131,9 @@ class Journal:
             except BaseException:
                 self._store.locks.release(at.number)
                 raise
+            events = at.seq
         try:
-            yield
+            yield events
         finally:
             if self._store.is_ours:
                 self._release(run)
@@ -201,7 +209,8 @@ class Journal:
             names = [name for (name,) in self._store.connection.execute("SELECT name FROM runs NOT INDEXED")]
             if run in names:
                 raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
-            raise JournalError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or "create it first")
+            others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
+            raise JournalError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or others)
         number, _, created, checksum = row
         if checksum != chain.beginning(number, run, created):
             raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)

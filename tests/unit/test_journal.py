@@ -230,12 +230,20 @@ def test_threads_take_turns(journal):
 
 
 def test_names_of_runs_are_unique_and_known(journal):
+    with pytest.raises(JournalError, match="there is no run 'x'; this journal has none"), journal.drive("x"):
+        pass
     journal.create("tuesday")
+    journal.create("tuesday")  # whoever was to begin it may have died
+    with journal.drive("tuesday") as events:
+        assert events == 0
+        journal.append("tuesday", "A", "{}")
+    with journal.drive("tuesday") as events:
+        assert events == 1
     with pytest.raises(JournalError, match="there is already a run 'tuesday'; resume it"):
         journal.create("tuesday")
     with pytest.raises(JournalError, match="there is no run 'teusday'; did you mean 'tuesday'"):
         journal.read("teusday").__next__()
-    with pytest.raises(JournalError, match="there is no run 'x'; create it first"), journal.drive("x"):
+    with pytest.raises(JournalError, match="there is no run 'x'; its runs are tuesday"), journal.drive("x"):
         pass
     assert len(journal.runs()) == 1
 

@@ -1,0 +1,78 @@
+"""What executors and runs are given: refused where it is given, if it means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from executor.follow.listeners import Follower
+from executor.journal import Durability, Journal
+from executor.plans.action_plan import ExecutionModel
+from executor.recovery.asking import LATER
+from executor.recovery.policy import Recovery
+from executor.world.world import World
+from planner.errors import InputError, did_you_mean
+
+
+def _is_function(value: Any) -> bool:
+    return value is None or callable(value)
+
+
+def _are_listeners(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(callable(each) or isinstance(each, Follower) for each in value)
+
+
+_ALLOWS: Final = "a function of the request, or None", "lambda _: True allows everything"
+_PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
+    "world": (lambda value: isinstance(value, World), "a World", "Executor(World(domain))"),
+    "journal": (
+        lambda value: value is None or (isinstance(value, str | Path | Journal) and value != ""),
+        "a file, or a Journal",
+        "such as journal='runs.db'",
+    ),
+    "concurrency": (
+        lambda value: value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1),
+        "how many steps are at work at most, at least one",
+        "None is no limit",
+    ),
+    "recovery": (lambda value: isinstance(value, Recovery), "a Recovery", "such as Recovery(weight=1)"),
+    "permit": (_is_function, *_ALLOWS),
+    "approve": (_is_function, *_ALLOWS),
+    "ask": (
+        lambda value: _is_function(value) or value == LATER,
+        "a function of the question, None, or 'later'",
+        "'later' leaves questions open",
+    ),
+    "listeners": (_are_listeners, "a tuple of functions and followers", "such as listeners=(print,)"),
+}
+"""What may be given under which name, in a function and in words, and a hint."""
+_CHOICES: Final = {"model": (None, *get_args(ExecutionModel)), "durability": get_args(Durability)}
+
+
+def check_parts(parts: Any) -> None:
+    """Raise `InputError` for what an executor that has these `parts` cannot work with."""
+    for name, (fits, what, hint) in _PARTS.items():
+        value = getattr(parts, name)
+        if not fits(value):
+            raise InputError(f"{name} is {what}, not {value!r}", hint=hint)
+    for name, choices in _CHOICES.items():
+        value = getattr(parts, name)
+        if value not in choices:
+            known = [each for each in choices if each]
+            hint = did_you_mean(str(value), known) or f"there are {', '.join(known)}"
+            raise InputError(f"there is no {'execution ' if name == 'model' else ''}{name} {value!r}", hint=hint)
+
+
+def check_id(run: object) -> None:
+    """Raise `InputError` for what cannot be the id of a run."""
+    if run is not None and not (isinstance(run, str) and run):
+        raise InputError(f"the id of a run is a text, not {run!r}", hint="leave it out, and it gets one")
+
+
+def check_named(**given: object) -> None:
+    """Raise `InputError` for what is no mapping from names."""
+    for what, values in given.items():
+        if values is None or (isinstance(values, Mapping) and all(isinstance(each, str) for each in values)):
+            continue
+        raise InputError(f"{what} are values by their names, not {values!r}", hint=f"such as {what}={{'name': 7}}")
