@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from executor.schedule import SINGLE, Agenda
 from executor.steps.perform import Attempt
 from executor.steps.stepping import Stepper
 from executor.world.results import ActionResult, result_of
+from executor.world.world import Skill
 
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
@@ -87,8 +88,10 @@ class Loop:
                 reason = "the process stopped while it was being done"
                 got = Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
             policy = self.stepper.policy_of(record)
-            if await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, record.attempts):
-                self._start(record)
+            skills = self.stepper.world.skills.get(record.step.action, [])
+            others = await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, skills)
+            if others:
+                self._start(record, others)
 
     def _wanted(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
@@ -136,8 +139,8 @@ class Loop:
         """Whether no step is to be begun now."""
         return self.stepper.aborted.is_set() or self.supervisor.is_called
 
-    def _start(self, record: StepRecord) -> None:
-        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record))
+    def _start(self, record: StepRecord, skills: Sequence[Skill] = ()) -> None:
+        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, skills))
         task.add_done_callback(lambda _: self._came_back(record.id))
 
     def _came_back(self, id_: str) -> None:

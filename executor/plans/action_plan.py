@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from executor.plans.references import references
 from executor.world.iterators import listed
-from executor.world.policy import OnError, Policy
+from executor.world.policy import Choice, OnError, Policy
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace, Place
@@ -78,6 +78,7 @@ class StepPolicy(_Part):
     longest: Seconds = 30.0
     jitter: Seconds = 0.5
     retry_on: Texts = ()
+    skills: Choice = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
     rate: tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0)]] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,6 +91,8 @@ class RunState:
         self.providers: dict[Atom, str] = {}
         """The step that provided each fact last."""
         self.tried = Failures()
+        self.failed_skills: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        """How often each skill of an action has failed."""
         self.questions: dict[str, Asked] = {}
         """Questions without an answer."""
         self.answers: dict[str, Any] = {}
@@ -106,6 +109,7 @@ class RunState:
             case StepStarted(id_, attempt, skill, _, parameters):
                 record = self.steps[id_]
                 self.tried.begun()
+                self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.attempts, record.skill, record.parameters, record.wait = attempt, skill, parameters, None
             case StepReturned(id_, result):
@@ -175,6 +179,8 @@ class RunState:
 
     def _end(self, event: StepEnded) -> None:
         record = self.steps[event.step]
+        if not event.status.is_done:
+            self._attempt_failed(record)
         self.settled += record.status is StepStatus.IN_DOUBT
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
@@ -194,6 +200,13 @@ class RunState:
         if event.status in _FAILED:
             alike = likes(self.source, self.problem, record.step)
             self.tried.failed(alike, self.beliefs.simulation.facts, repeatable=event.repeatable)
+
+    def _attempt_failed(self, record: StepRecord) -> None:
+        """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""
+        called = record.status is StepStatus.RUNNING or (record.wait is not None and "question" not in record.wait)
+        if called and record.skill:
+            record.failed = (*record.failed, record.skill)
+            self.failed_skills[record.step.action][record.skill] += 1
 
     def _changed_in_place(self, step: Step) -> set[Atom]:
         """Return the items that `step` changes in place and does not provide."""

@@ -22,6 +22,8 @@ class StepRecord:
     status: StepStatus = StepStatus.PENDING
     attempts: int = 0
     skill: str = ""
+    failed: tuple[str, ...] = ()
+    """The skills whose attempts failed, in turn."""
     reason: str = ""
     result: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)

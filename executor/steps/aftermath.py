@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
@@ -15,12 +16,15 @@ from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.perform import Attempt, Performer
-from executor.steps.retries import is_harmless, is_tried_again
+from executor.steps.retries import callable_next, is_harmless
 from executor.world.data import data_of
 from executor.world.policy import Policy
+from executor.world.world import Skill
 from planner.declare.syntax import is_name
 from planner.model import Action, Atom
 from planner.records import replace
+
+UNTRIED: Final = "no other handler is called, as nobody knows that this one has done nothing"
 
 
 @dataclass(slots=True, eq=False)
@@ -34,11 +38,11 @@ class Aftermath:
     aborted: asyncio.Event
 
     async def ended(
-        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, attempt: int | None = None
-    ) -> bool:
-        """Look at what an attempt has done and say so; return whether another attempt is to be made instead.
+        self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, skills: Sequence[Skill] = ()
+    ) -> Sequence[Skill]:
+        """Look at what an attempt has done and say so; return those of `skills` that may be called instead.
 
-        None is made where `attempt` has no number: the answer came from outside.
+        None is where the answer came from outside. Where there is one, nothing is said: the step has not ended.
         """
         action = self.state.domain.actions[record.step.action]
         got = _with_all_created(action, got)
@@ -55,15 +59,19 @@ class Aftermath:
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes))
             if got.result.values:
                 self.state.memory.merge(got.result.values)
-            return False
+            return ()
         over = self.performer.still_working(record.step) or self.aborted.is_set()
-        if attempt is not None and not over and is_tried_again(action, policy, got, found, attempt):
-            return True
+        others = callable_next(skills, record, policy, got, found) if skills and not over else ()
+        if others:
+            return others
+        left = [each for each in skills if each.name not in (*record.failed, record.skill)]
+        if left and not over and found.status is StepStatus.FAILED:
+            found = replace(found, reason=f"{found.reason}; {UNTRIED}")
         in_doubt = found.status is StepStatus.IN_DOUBT
         repeatable = not in_doubt and (found.known or not got.begun or is_harmless(action))
         awaited = _awaited(wanted) if in_doubt else ()
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
-        return False
+        return ()
 
     async def _looked(self, visible: list[Atom], wanted: Expected) -> Looked:
         """Look until what is `wanted` is seen, or it is time to give up; believe what else is seen."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from executor.looking.judge import Judgement
 from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
 from executor.steps.perform import Attempt
 from executor.world.policy import TWICE, Policy
 from executor.world.world import Skill
+from planner.errors import InputError
 from planner.model import Action
 
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
@@ -22,18 +25,24 @@ def is_harmless(action: Action) -> bool:
     return not action.tags.isdisjoint(HARMLESS)
 
 
-def is_tried_again(action: Action, policy: Policy, got: Attempt, found: Judgement, attempt: int) -> bool:
-    """Return whether another attempt follows the one with this number, which nobody is still at work on."""
+def callable_next(
+    skills: Sequence[Skill], record: StepRecord, policy: Policy, got: Attempt, found: Judgement
+) -> list[Skill]:
+    """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
+
+    None may where that could do twice what is not idempotent. Else each is called as often as retries are allowed; one
+    that was not called yet may be also where no retries are left.
+    """
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
-        return False
-    harmless = is_harmless(action)
-    if got.crashed and (harmless or found.absent):
-        return True
+        return []
+    action = skills[0].action
     says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
-    vouched = policy.retries is not None and says_that_it_failed
-    if attempt > _retries(action, policy, got):
-        return False
-    return (harmless or found.absent or vouched) and _matches(policy, got)
+    vouched = bool(policy.retries) and says_that_it_failed
+    if not (is_harmless(action) or found.absent or vouched):
+        return []
+    calls = Counter([*record.failed, record.skill])
+    retries = _retries(action, policy, got) if _matches(policy, got) else -1
+    return [each for each in skills if got.crashed or not calls[each.name] or calls[each.name] <= retries]
 
 
 def _retries(action: Action, policy: Policy, got: Attempt) -> int:
@@ -65,7 +74,17 @@ def pause(policy: Policy, attempts: int, rng: random.Random) -> float:
     return float(waits(call)) + rng.uniform(0, policy.jitter)
 
 
-def best(skills: Sequence[Skill], tried: set[str], failed: Iterable[str]) -> Skill:
-    """Return the handler to call: not `tried` for this step, and least often among those that `failed`."""
-    names = list(failed)
-    return min(skills, key=lambda skill: (skill.name in tried, names.count(skill.name)))
+def chosen(skills: Sequence[Skill], policy: Policy, here: Sequence[str], ever: Mapping[str, int]) -> Skill:
+    """Return which of `skills` is called: those in `here` have failed at this step, all as often `ever` as is said.
+
+    Raises `InputError` where a function of the policy chooses none of them.
+    """
+    if len(skills) == 1 or policy.skills == "in order":
+        return skills[0]
+    if policy.skills == "best first":
+        return min(skills, key=lambda each: (here.count(each.name), ever[each.name]))
+    names = [each.name for each in skills]
+    name = policy.skills(tuple(names), {each: ever[each] for each in names})
+    if name not in names:
+        raise InputError(f"the policy of {skills[0].action.name} chooses {name!r}", hint=f"one of {', '.join(names)}")
+    return skills[names.index(name)]

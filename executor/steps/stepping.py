@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,18 +14,22 @@ from executor.looking.judge import Expected
 from executor.looking.observe import Lookout
 from executor.record.events import Event, Rung, RungTaken, StepEnded, StepProgress, StepStarted, StepWaiting
 from executor.record.state import RunState
-from executor.record.status import TROUBLE, StepStatus
+from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.aftermath import Aftermath
 from executor.steps.conditions import Conditions
 from executor.steps.parameters import Missing, filled
 from executor.steps.perform import Attempt, Performer, passes
-from executor.steps.retries import best, pause
+from executor.steps.retries import chosen, pause
 from executor.world.context import Context
 from executor.world.data import data_of
 from executor.world.policy import Policy
 from executor.world.world import Skill, World
 from planner.model import Action
+
+
+class _Unchosen(Exception):  # noqa: N818 - it names what happened
+    """The policy of a step does not say which of its handlers is called."""
 
 
 class Asker(Protocol):
@@ -68,8 +73,11 @@ class Stepper:
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
 
-    async def carry_out(self, record: StepRecord) -> None:
-        """Do the step of `record`, as often as its policy allows: it has ended then, or waits."""
+    async def carry_out(self, record: StepRecord, among: Sequence[Skill] = ()) -> None:
+        """Do the step of `record`, as often as its policy allows: it has ended then, or waits.
+
+        Where some of its handlers are given, the first to be called is `among` them.
+        """
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
         if reason:
@@ -81,15 +89,18 @@ class Stepper:
         if refused:
             self._failed(record, refused, repeatable=False)
             return
-        policy = self.policy_of(record)
-        tried: set[str] = set()
-        while not reason:
-            wanted = await self.conditions.expected(record)
-            skill = self._skill(action.name, tried)
-            if not await self._attempt(record, action, skill, policy, wanted):
-                return
-            await self._again(record, skill, policy, tried)
-            reason = await self.conditions.unmet(record, action)
+        policy, skills = self.policy_of(record), among or self.world.skills[action.name]
+        try:
+            skill = self._chosen(record, skills, policy)
+            while not reason:
+                wanted = await self.conditions.expected(record)
+                skills = await self._attempt(record, action, skill, policy, wanted)
+                if not skills:
+                    return
+                skill = await self._again(record, skills, policy)
+                reason = await self.conditions.unmet(record, action)
+        except _Unchosen as error:
+            reason = str(error)
         self._failed(record, reason)
 
     def _failed(self, record: StepRecord, reason: str, *, repeatable: bool = True) -> None:
@@ -106,26 +117,26 @@ class Stepper:
 
     async def _attempt(
         self, record: StepRecord, action: Action, skill: Skill, policy: Policy, wanted: Expected
-    ) -> bool:
-        """Call the handler once, and look; return whether it failed in a way that allows another attempt."""
+    ) -> Sequence[Skill]:
+        """Call the handler once, and look; return which may be called next, where it failed in a way that allows it."""
         try:
             values, sources = filled(self.state, record, action)
         except Missing as error:
             self._failed(record, str(error))
-            return False
+            return ()
         arguments = self._objects(record, action) | values
         if action.name in self.world.checks:
             reason = await passes(self.world.checks[action.name], arguments)
             if reason:
                 self._failed(record, reason)
-                return False
+                return ()
         key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
         self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
         got = await self._answer(record, skill, arguments, policy, key)
         if got.wait is not None:
             self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
-            return False
-        return await self.aftermath.ended(record, got, wanted, policy, attempt)
+            return ()
+        return await self.aftermath.ended(record, got, wanted, policy, self.world.skills[action.name])
 
     async def _answer(
         self, record: StepRecord, skill: Skill, arguments: dict[str, Any], policy: Policy, key: str
@@ -137,23 +148,27 @@ class Stepper:
         finally:
             self._contexts.pop(record.id, None)
 
-    async def _again(self, record: StepRecord, skill: Skill, policy: Policy, tried: set[str]) -> None:
-        """Wait before the next attempt, and say that it is made."""
-        tried.add(skill.name)
-        other = self._skill(skill.action.name, tried).name != skill.name
-        seconds = 0.0 if other else pause(policy, record.attempts, self.rng)
-        rung = Rung.SKILL if other else Rung.RETRY
+    async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+        """Return which of `skills` is called next, after a pause if it is the same again."""
+        skill = self._chosen(record, skills, policy)
+        rung = Rung.RETRY if skill.name == record.skill else Rung.SKILL
+        seconds = pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
         self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
         if seconds:
             await asyncio.sleep(seconds)
+        return skill
 
-    def _skill(self, action: str, tried: set[str]) -> Skill:
-        """Return the handler to call: one that was not tried for this step, and has failed least in this run."""
-        skills = self.world.skills[action]
+    def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
+        """Return which of `skills` is called; raises `_Unchosen`."""
         if len(skills) == 1:
             return skills[0]
-        failed = [self.state.steps[id_] for id_ in self.state.steps.ever(*TROUBLE)]
-        return best(skills, tried, [each.skill for each in failed if each.step.action == action])
+        here, ever = record.failed, self.state.failed_skills[record.step.action]
+        if record.status is StepStatus.RUNNING:
+            here, ever = (*here, record.skill), ever + Counter([record.skill])
+        try:
+            return chosen(skills, policy, here, ever)
+        except Exception as error:
+            raise _Unchosen(f"no handler was chosen: {type(error).__name__}: {error}") from error
 
     def _objects(self, record: StepRecord, action: Action) -> dict[str, Any]:
         """Return the planning arguments, as the objects that were given."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from planner.errors import InputError
 
+Choice = Literal["best first", "in order"]
+CHOICES: Final = ("best first", "in order")
 OnError = Literal["abort", "continue", "patch"]
 ON_ERROR: Final = ("abort", "continue", "patch")
 TWICE: Final = 2
@@ -26,6 +28,16 @@ class Policy:
     function of the failure (an exception, or the `ActionResult`); None means all. `lock` keeps two steps with the same
     arguments from running at once, in all runs of one executor; a tuple of parameters names those that count. `rate` is
     (how many, in how many seconds). `cache_for` serves answers of read-only actions again.
+
+    `skills` says which of several handlers of an action is called: "best first" is the one that failed least in this
+    run, and another one as soon as it fails; "in order" is the one that was declared first, and the next when its
+    retries are used up; or a function of the names of those that may be called, and of how often each has failed in
+    this run, that returns a name. `retries` are those of each handler; one that was not called yet is called also where
+    none are left, but never where what is not idempotent might be done twice, as said above.
+
+    `on_error` says what follows when all of this has failed: "patch" looks for another way to the goal, up the recovery
+    ladder; "continue" goes on with all that does not depend on the step; "abort" begins nothing more, and undoes
+    nothing.
     """
 
     timeout: float | None = None
@@ -34,6 +46,7 @@ class Policy:
     longest: float = 30.0
     jitter: float = 0.5
     retry_on: tuple[type[BaseException], ...] | Callable[[Any], bool] | None = None
+    skills: Choice | Callable[[tuple[str, ...], Mapping[str, int]], str] = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
     rate: tuple[int, float] | None = None
@@ -42,6 +55,8 @@ class Policy:
     def __post_init__(self) -> None:
         if self.on_error not in ON_ERROR:
             raise InputError(f"on_error is one of {', '.join(ON_ERROR)}, not {self.on_error!r}")
+        if not callable(self.skills) and self.skills not in CHOICES:
+            raise InputError(f"skills is one of {', '.join(CHOICES)}, or a function, not {self.skills!r}")
         for name in ("timeout", "backoff", "longest", "jitter", "cache_for"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and value >= 0):
