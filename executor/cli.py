@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
 from executor.plans.action_plan import ExecutionModel
 from planner.cli.limits import seconds
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError
 
 app = typer.Typer()
 MODELS = get_args(ExecutionModel)
@@ -31,6 +32,13 @@ def run(
     domain: Annotated[str, typer.Argument(help="A .py, .yaml, .json, .pddl or .hddl file, or a shipped domain.")],
     problem: Annotated[str | None, typer.Argument(help="A file, or the name of a problem.")] = None,
     *,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Carry out this plan: an ActionPlan in JSON or YAML, or what solve writes.",
+        ),
+    ] = None,
     model: Annotated[str | None, typer.Option(metavar="|".join(MODELS), help="How steps follow each other.")] = None,
     real: Annotated[bool, typer.Option("--real", help="Call the handlers that are bound to the domain.")] = False,
     faults: Annotated[float, typer.Option(min=0, max=1, metavar="RATE", help="How likely a call goes wrong.")] = 0.0,
@@ -40,46 +48,71 @@ def run(
     answer: Annotated[
         list[str] | None, typer.Option(metavar="QUESTION=ANSWER", help="Answer an open question of that run.")
     ] = None,
+    complete: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STEP=RESULT", help="Give a waiting step of that run its result, as JSON."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Approve all that needs approval.")] = False,
-    time_limit: Annotated[float, typer.Option(parser=_seconds, metavar="SECONDS", help="'none' for no limit.")] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option(parser=_seconds, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
+    ] = 10.0,
+    stop_after: Annotated[
+        float, typer.Option(parser=_seconds, metavar="SECONDS", help="Break the run off so long after it began.")
+    ] = math.inf,
     as_json: Annotated[bool, typer.Option("--json", help="Print how the run ended as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,
 ) -> None:
     """Carry out a plan in a simulated world, or with bound handlers."""
     from executor.command.carry import Wanted, carry_out  # noqa: PLC0415 - help needs none of it
-    from executor.command.ending import exit_of, show  # noqa: PLC0415 - as above
-    from planner.cli.interrupt import interruptible  # noqa: PLC0415 - as above
-    from planner.cli.limits import left  # noqa: PLC0415 - as above
+    from executor.command.ending import exit_of, show, unbegun  # noqa: PLC0415 - as above
+    from planner.cli.limits import finite, left  # noqa: PLC0415 - as above
 
-    if model is not None and model not in MODELS:
-        hint = did_you_mean(model, MODELS) or f"there are {', '.join(MODELS)}"
-        raise InputError(f"there is no execution model {model!r}", hint=hint)
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
-    wanted = Wanted(
-        domain,
-        problem,
-        model,  # type: ignore[arg-type]  # one of them, as was asked above
-        is_real=real,
-        faults=faults,
-        seed=seed,
-        journal=journal,
-        resume=resume,
-        answers=_answers(answer or []),
-        approves=yes,
-        quiet=quiet,
-    )
-    with interruptible(left(time_limit, started)):
-        ended = carry_out(wanted, left(time_limit, started))
+    try:
+        wanted = Wanted(
+            domain,
+            problem,
+            plan,
+            model,  # type: ignore[arg-type]  # whether it is one of them is asked where it is used
+            is_real=real,
+            faults=faults,
+            seed=seed,
+            journal=journal,
+            resume=resume,
+            answers=_pairs("--answer", answer or [], "QUESTION=ANSWER", "doubt:s3=yes"),
+            results=_results(complete or []),
+            approves=yes,
+            quiet=quiet,
+        )
+        ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))
+    except BaseException as error:
+        if as_json:
+            unbegun(error)
+        raise
     show(ended, json=as_json, quiet=quiet)
     raise typer.Exit(exit_of(ended))
 
 
-def _answers(texts: list[str]) -> dict[str, str]:
-    """Return the answers to questions; raises `InputError` for what is none."""
+def _results(texts: list[str]) -> dict[str, Any]:
+    """Return the results of waiting steps: JSON, or else text as it is."""
+    return {step: _value(text) for step, text in _pairs("--complete", texts, "STEP=RESULT", "s3=true").items()}
+
+
+def _value(text: str) -> Any:
+    import json  # noqa: PLC0415 - few runs are taken up
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _pairs(option: str, texts: list[str], form: str, example: str) -> dict[str, str]:
+    """Return what stands before and behind "=" in each of `texts`; raises `InputError` for what has none."""
     found = {}
     for text in texts:
-        question, equals, answer = text.rpartition("=")
-        if not equals or not question:
-            raise InputError(f"--answer takes QUESTION=ANSWER, not {text!r}", hint="such as --answer doubt:s3=yes")
-        found[question] = answer
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"{option} takes {form}, not {text!r}", hint=f"such as {option} {example}")
+        found[name] = value
     return found

@@ -77,9 +77,12 @@ class Executor:
         *,
         run: str | None = None,
         memory: Mapping[str, Any] | None = None,
+        entities: Mapping[str, object] | None = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, or a problem's best one: `planning` are options of `solve`, run in a thread.
+
+        Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
@@ -88,8 +91,8 @@ class Executor:
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         check_id(run)
-        check_named(memory=memory)
-        made = given(self.world, what, planning, memory or ())
+        check_named(memory=memory, entities=entities)
+        made = given(self.world, what, planning, memory or (), entities)
         begun = Run(self, run or uuid4().hex[:12])
         if made is not None:
             begun.take(self._state(made))

@@ -59,6 +59,11 @@ class Outcome:
     metrics: Mapping[str, Any]
     state: RunState = field(repr=False)
 
+    @classmethod
+    def of(cls, run: str, state: RunState) -> Outcome:
+        """Return what has become of the run whose state this is, so far."""
+        return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
+
     @property
     def succeeded(self) -> bool:
         """Whether the goal was observed."""
@@ -129,8 +134,7 @@ class Run:
     @property
     def outcome(self) -> Outcome:
         """What has become of the run so far."""
-        state = self.state
-        return Outcome(self.id, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
+        return Outcome.of(self.id, self.state)
 
     def cancel(self) -> None:
         """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""

@@ -29,13 +29,22 @@ class Planned:
     dropped: tuple[SoftGoal, ...] = ()
 
 
-def given(world: World, what: Any, planning: Mapping[str, Any], memory: Collection[str] = ()) -> Planned | None:
+def given(
+    world: World,
+    what: Any,
+    planning: Mapping[str, Any],
+    memory: Collection[str] = (),
+    entities: Mapping[str, object] | None = None,
+) -> Planned | None:
     """Return the plan that `what` is; None for a problem, for which one is to be searched.
 
-    `planning` are options of `solve`, and `memory` names the data parameters that working memory has. Raises `NoPlan`
+    `planning` are options of `solve`, `memory` names the data parameters that working memory has, and `entities` are
+    the Python values of the objects that a plan names, which problems have already. Raises `NoPlan`
     for a result without one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is
     neither a problem nor a plan, and for options that are none.
     """
+    if entities is not None and not isinstance(what, ActionPlan):
+        raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
     if isinstance(what, Problem) or is_other_problem(what):
         _check_options(planning)
         return None
@@ -49,7 +58,7 @@ def given(world: World, what: Any, planning: Mapping[str, Any], memory: Collecti
         raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)
     if isinstance(what, ActionPlan):
         _check(world, what, memory)
-        problem = what.problem(world.model)
+        problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
     problem = what.problem.classical if is_other_problem(what.problem) else what.problem

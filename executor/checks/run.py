@@ -14,10 +14,12 @@ from executor.checks.structure import check_structure
 from executor.checks.vocabulary import Vocabulary, unprovided, without_handler
 from executor.plans.action_plan import ActionPlan
 from executor.plans.edges import order_of
-from executor.world.world import World
+from executor.world.world import World, actions_of
 from planner.creation import for_steps
+from planner.declare import Domain
 from planner.documents.places import Document
-from planner.model import Action, DomainModel, Problem
+from planner.kinds import AnyDomain
+from planner.model import Action, Problem
 from planner.model.actions import added, deleted
 from planner.validate.effects import staleness_of
 
@@ -27,7 +29,7 @@ NAMES: Final = frozenset({"action", "arguments", "creates"})
 
 def check_plan(
     plan: ActionPlan,
-    world: World | DomainModel,
+    world: World | Domain | AnyDomain,
     *,
     memory: Collection[str] = (),
     model: bool = False,
@@ -38,7 +40,7 @@ def check_plan(
     With a `World`, actions need handlers. `memory` names the data parameters that working memory has; with `model`, a
     language model fills those that are not fixed. `document` is what the plan was read from: findings have places then.
     """
-    domain = world.model if isinstance(world, World) else world
+    domain = world.model if isinstance(world, World) else actions_of(world)
     told = statement(plan, domain)
     vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
     structure = list(check_structure(plan))

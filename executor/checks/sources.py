@@ -14,13 +14,15 @@ from executor.checks.findings import PLAN, PlanFinding
 from executor.checks.run import check_plan
 from executor.plans.action_plan import ActionPlan
 from executor.world.world import World
+from planner.declare import Domain
 from planner.documents.json_text import json_positions, parse_json
 from planner.documents.mistakes import told
 from planner.documents.places import Document
 from planner.documents.yaml_text import parse_yaml, yaml_positions
 from planner.errors import DocumentError, Location
-from planner.model import DomainModel
+from planner.kinds import AnyDomain
 
+_FORM: Final = 'write {"goal": […], "steps": [{"id": "s1", "action": …, "arguments": {…}}, …]}'
 _EXPECTED: Final = {
     "tuple_type": "expected a list",
     "string_type": "expected a text",
@@ -29,7 +31,7 @@ _EXPECTED: Final = {
 
 
 def read_plan(
-    source: str | Path | Mapping[str, Any], world: World | DomainModel, **options: Any
+    source: str | Path | Mapping[str, Any], world: World | Domain | AnyDomain, **options: Any
 ) -> tuple[ActionPlan | None, list[PlanFinding]]:
     """Return the plan of a file, a text or data, and all that is wrong with it; no plan where it is none.
 
@@ -47,10 +49,25 @@ def read_plan(
     return plan, check_plan(plan, world, document=None if isinstance(source, Mapping) else document, **options)
 
 
+def is_action_plan(path: Path) -> bool:
+    """Return whether the file at `path` holds a plan as data, and not one in a format of planners."""
+    try:
+        data = _document(path).data
+    except DocumentError:
+        return path.suffix.lower() in (".json", ".yaml", ".yml")  # one with a mistake, then
+    steps = data.get("steps")
+    first = steps[0] if isinstance(steps, list) and steps else None
+    return "plan" not in data and not (isinstance(first, dict) and isinstance(first.get("arguments"), list))
+
+
 def _document(source: str | Path | Mapping[str, Any]) -> Document:
     """Return what `source` holds; raises `DocumentError`."""
     if isinstance(source, Mapping):
         return Document(dict(source), "<data>", 0, dict)
+    if not isinstance(source, str | Path):
+        raise DocumentError(f"a {type(source).__name__} is no plan", Location("<data>"), _FORM)
+    if not str(source).strip():
+        raise DocumentError("the text is empty", Location("<text>"), _FORM)
     name, text, is_json = "<text>", str(source), str(source).lstrip()[:1] in ("{", "[")
     if isinstance(source, Path) or ("\n" not in source and "{" not in source):
         from planner.pddl.text import read_text  # noqa: PLC0415 - a text needs no file
@@ -59,8 +76,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Document:
         text = read_text(Path(source), DocumentError)
     found = parse_json(text, name) if is_json else parse_yaml(text, name)
     if len(found) != 1 or not isinstance(found[0], dict):
-        hint = 'write {"goal": […], "steps": [{"id": "s1", "action": …, "arguments": {…}}, …]}'
-        raise DocumentError("a plan is one mapping", Location(name), hint)
+        raise DocumentError("a plan is one mapping", Location(name), _FORM)
     return Document(found[0], name, 0, lambda: json_positions(text) if is_json else yaml_positions(text, name))
 
 

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+from executor.command.plan_file import todo
 from executor.engine import Executor, Outcome
 from executor.follow.show import Show
 from executor.plans.action_plan import ExecutionModel
+from executor.record.events import Event
+from executor.record.state import RunState
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from executor.world.policy import Policy
 from executor.world.world import World
 from planner.budget import LimitReached
 from planner.cli.input import named
-from planner.cli.output import tell
+from planner.cli.interrupt import interruptible
 from planner.errors import InputError, Location
-from planner.kinds import AnyProblem, is_other_problem
-from planner.load import load_from, open_source
+from planner.kinds import AnyProblem
+from planner.load import open_source
 from planner.loading.python import PythonSource
 from planner.loading.source import Source
-from planner.model import Problem
 
-PLANNING_SECONDS: Final = 10.0
-"""The longest search for a plan."""
+Seconds = Callable[[], float | None]
+"""Gives the seconds that are left; None: no limit."""
 TIMEOUT: Final = 60.0
 """Seconds, of simulated time, after which a simulated handler has taken too long."""
 KINDS: Final = (
@@ -52,6 +56,7 @@ class Wanted:
 
     domain: str
     problem: str | None = None
+    plan: Path | None = None
     model: ExecutionModel | None = None
     is_real: bool = False
     faults: float = 0.0
@@ -59,68 +64,100 @@ class Wanted:
     journal: Path | None = None
     resume: str | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
+    results: Mapping[str, Any] = field(default_factory=dict)
     approves: bool = False
     quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended; `holds` says whether the goal holds in the simulated world, None in the real one."""
+    """How a run ended, or how far it came before it was broken off by `error`.
+
+    `holds` says whether the goal holds in the simulated world, None in the real one. `again` is the command that takes
+    it up, empty where nothing can.
+    """
 
     outcome: Outcome
     holds: bool | None = None
+    error: BaseException | None = None
+    again: str = ""
 
 
-def carry_out(wanted: Wanted, seconds: float | None) -> Ended:
-    """Carry out what is wanted, the plan found in `seconds` at most; None: no limit.
+def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> Ended:
+    """Carry out what is wanted; reading and planning take what `planning` leaves, and all after that `running` seconds.
 
-    Raises `InputError` for mistakes in what was given, and `NoPlan` where there is no plan.
+    Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, and `KeyboardInterrupt` and
+    `LimitReached` where nothing was begun before these.
     """
     _check(wanted)
-    source = open_source(wanted.domain)
-    with named(wanted.domain, wanted.problem):
-        problem = load_from(source, wanted.problem)
-        run = wanted.resume or uuid4().hex[:12]
-        simulated = None if wanted.is_real else _simulated(wanted, problem, run)
-        world = _real(wanted, source, problem) if simulated is None else simulated.world
-    executor = Executor(
+    with interruptible(planning()):
+        source = open_source(wanted.domain)
+        with named(wanted.domain, wanted.problem):
+            found = todo(source, wanted.problem, wanted.plan)
+            run = wanted.resume or uuid4().hex[:12]
+            simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
+            world = _real(wanted, source, found.problem) if simulated is None else simulated.world
+    watcher = Watcher()
+    executor = _executor(wanted, world, watcher)
+    main: Coroutine[Any, Any, Outcome]
+    if wanted.resume is None:
+        what, options = found.given(planning())
+        main = executor.run(what, run=run, memory=_memory(simulated), **options)
+    else:
+        main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
+    error: BaseException | None = None
+    try:
+        with interruptible(running):
+            outcome = asyncio.run(main) if simulated is None else run_virtual(main)
+    except (KeyboardInterrupt, LimitReached) as broken:
+        if watcher.state is None:
+            raise
+        outcome, error = Outcome.of(run, watcher.state), broken
+    finally:
+        if executor.journal is not None:
+            executor.journal.close()
+    holds = None if simulated is None else simulated.holds(simulated.problem.goal.hard)
+    return Ended(outcome, holds, error, "" if wanted.journal is None else _again(wanted, run))
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Keeps hold of the state of the run that it follows."""
+
+    state: RunState | None = None
+
+    @contextmanager
+    def follow(self, state: RunState, _: str) -> Iterator[Callable[[Event], None]]:
+        """Look at `state` as it changes."""
+        self.state = state
+        yield lambda _: None
+
+
+def _executor(wanted: Wanted, world: World, watcher: Watcher) -> Executor:
+    return Executor(
         world,
         journal=wanted.journal,
         model=wanted.model,
         approve=None if wanted.is_real and not wanted.approves else lambda _: True,
         ask="later" if wanted.journal else None,
-        listeners=() if wanted.quiet else (Show(transient=True),),
+        listeners=(watcher,) if wanted.quiet else (watcher, Show(transient=True)),
         seed=wanted.seed,
     )
-    search = PLANNING_SECONDS if seconds is None else min(seconds, PLANNING_SECONDS)
-    main = _drive(executor, wanted, problem, run, memory=_memory(simulated), time_limit=search)
-    try:
-        outcome = asyncio.run(main) if simulated is None else run_virtual(main)
-    except (KeyboardInterrupt, LimitReached):
-        if wanted.journal is not None and not wanted.quiet:
-            tell(f"the run can be taken up: {_again(wanted, run)}")
-        raise
-    finally:
-        if executor.journal is not None:
-            executor.journal.close()
-    return Ended(outcome, None if simulated is None else simulated.holds(simulated.problem.goal.hard))
-
-
-async def _drive(
-    executor: Executor, wanted: Wanted, problem: AnyProblem, run: str, *, memory: dict[str, Any], time_limit: float
-) -> Outcome:
-    if wanted.resume is None:
-        return await executor.run(problem, run=run, memory=memory, time_limit=time_limit)
-    return await executor.resume(run, answers=wanted.answers, entities=_classical(problem).entities)
 
 
 def _check(wanted: Wanted) -> None:
     """Raise `InputError` where options do not go together."""
     if wanted.is_real and wanted.faults:
         raise InputError("--faults belongs to the simulated world, and --real calls handlers")
+    if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
+        raise InputError(
+            "--journal is a file, and this is a folder", Location(str(wanted.journal)), "name a file in it"
+        )
     if wanted.resume is None:
         if wanted.answers:
             raise InputError("--answer belongs to --resume RUN", hint="a run that begins has no open questions")
+        if wanted.results:
+            raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
         return
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
@@ -172,10 +209,10 @@ def _real(wanted: Wanted, source: Source, problem: AnyProblem) -> World:
     return world
 
 
-def _classical(problem: AnyProblem) -> Problem:
-    return problem.classical if is_other_problem(problem) else problem  # type: ignore[return-value]  # one of two kinds
-
-
 def _again(wanted: Wanted, run: str) -> str:
-    words = ["forethought run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
-    return " ".join([*words, *(["--real"] if wanted.is_real else []), f"--journal {wanted.journal} --resume {run}"])
+    """Return the command that takes the run up."""
+    words = ["forethought", "run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
+    words += ["--plan", str(wanted.plan)] if wanted.plan else []
+    return shlex.join(
+        [*words, *(["--real"] if wanted.is_real else []), "--journal", str(wanted.journal), "--resume", run]
+    )

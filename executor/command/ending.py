@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from json import dumps
+from typing import Any, Final
 
 from executor.command.carry import Ended
 from executor.follow.progress import described
-from executor.record.status import RunStatus
+from executor.follow.texts import line_of
+from executor.record.status import RunStatus, StepStatus
 from planner.cli.exits import Exit
+from planner.cli.outcome import judge
 from planner.cli.output import give, tell
+
+WHOLE: Final = 5000
+"""Characters of a text that is to be read as a whole."""
 
 
 def exit_of(ended: Ended) -> Exit:
     """Return the exit code that says how a run ended."""
+    if ended.error is not None:
+        return judge(ended.error)[0]
     match ended.outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             return Exit.OK
@@ -24,12 +33,15 @@ def exit_of(ended: Ended) -> Exit:
             return Exit.NO_VERDICT
 
 
+def unbegun(error: BaseException) -> None:
+    """Print, as JSON on stdout, why no run was begun."""
+    give(dumps({"run": None, "status": None, "reason": judge(error)[1], "steps": []}))
+
+
 def show(ended: Ended, *, json: bool, quiet: bool) -> None:
     """Print the steps, or everything as JSON, on stdout, and the verdict on stderr."""
     outcome = ended.outcome
     if json:
-        from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
-
         give(dumps(to_dict(ended)))
     else:
         width = max((len(each.id) for each in outcome.steps), default=0)
@@ -39,17 +51,37 @@ def show(ended: Ended, *, json: bool, quiet: bool) -> None:
     if quiet:
         return
     tell(f"run {outcome.run}: {verdict(ended)}")
-    for question in outcome.state.questions.values():
+    for line in _open(ended):
+        tell(line)
+
+
+def _open(ended: Ended) -> Iterator[str]:
+    """Yield what the run waits for, and how it goes on."""
+    state = ended.outcome.state
+    for question in state.questions.values():
         choices = f" ({' or '.join(question.choices)})" if question.choices else ""
-        tell(f"open: {question.text}{choices}")
-        tell(f"  to answer it: --resume {outcome.run} --answer '{question.question}=…'")
+        yield f"open: {line_of(question.text, WHOLE)}{choices}"
+        yield from (f"  {line_of(each, WHOLE)}" for each in question.known)
+        if ended.again:
+            yield f"  to answer it: {ended.again} --answer '{question.question}=…'"
+    for record in state.with_status(StepStatus.WAITING):
+        wait = record.wait or {}
+        if "question" not in wait:
+            known = [str(wait[each]) for each in ("text", "event") if wait.get(each)]
+            choices = f" ({' or '.join(map(str, wait['choices']))})" if wait.get("choices") else ""
+            yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
+            if ended.again:
+                yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
+    if ended.error is not None and ended.again:
+        yield f"to take it up: {ended.again}"
 
 
 def verdict(ended: Ended) -> str:
     """Return how a run ended, in words."""
     outcome = ended.outcome
     said = f"{outcome.status.name}, {outcome.status.value}"
-    why = f" ({outcome.reason})" if outcome.reason else ""
+    reason = outcome.reason if ended.error is None else judge(ended.error)[1]
+    why = f" ({line_of(reason, WHOLE)})" if reason else ""
     if ended.holds is None:
         return said + why
     return f"{said}{why}; in the simulated world, the goal {'holds' if ended.holds else 'does not hold'}"
@@ -61,7 +93,7 @@ def to_dict(ended: Ended) -> dict[str, Any]:
     found: dict[str, Any] = {
         "run": outcome.run,
         "status": outcome.status.name,
-        "reason": outcome.reason,
+        "reason": outcome.reason if ended.error is None else judge(ended.error)[1],
         "model": state.model,
         "steps": [
             {

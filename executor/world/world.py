@@ -69,7 +69,7 @@ class World:
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.model = _classical(self.domain)
+        self.model = actions_of(self.domain)
         for name, function in self.model.handlers.items():
             if callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
@@ -163,13 +163,13 @@ class World:
         return [name for name in self.model.actions if not self.skills.get(name)]
 
 
-def _classical(domain: AnyDomain | Domain | Any) -> DomainModel:
-    """Return the actions and predicates of `domain`."""
+def actions_of(domain: AnyDomain | Domain | Any) -> DomainModel:
+    """Return the actions and predicates of `domain`: what is left of a hierarchical one without its tasks."""
     domain = _model(domain)
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
     if not isinstance(domain, DomainModel):
-        raise InputError(f"a {type(domain).__name__} is no domain", hint="World(domain) takes a Domain or its model")
+        raise InputError(f"a {type(domain).__name__} is no domain", hint="give a Domain, or its model")
     return domain
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from executor import ActionPlan
+from planner import load, solve
 from planner.cli import main
 from planner.cli.exits import Exit
+from planner.cli.solve import ipc_text
 
 Run = Callable[..., tuple[int, str, str]]
 LAMPS = """
@@ -52,6 +56,32 @@ def is_on(lamp: Lamp) -> bool:
 problem = lamps.problem(objects=[desk, hall], initial=["wired(desk)", "wired(hall)"], goal=["on(desk)", "on(hall)"])
 """
 
+ASKS = """
+from executor import Wait, World
+from planner.declare import Domain
+
+post = Domain("post")
+post.action("write", {}, provides=["written"])
+post.action("send", {}, requires=["written"], provides=["sent"], tags=["needs_approval"])
+post.action("hand_in", {}, requires=["sent"], provides=["done"])
+world = World(post)
+
+
+@world.handler("write")
+def write():
+    return Wait("for Ada", choices=("short", "long"))
+
+
+@world.handler("hand_in")
+def hand_in():
+    return Wait(event="opened")
+
+
+world.handler("send")(lambda: None)
+world.observer("done")(lambda: True)
+problem = post.problem(goal=["done"])
+"""
+HOPELESS = "domain: d\nactions:\n  a: {requires: [p], provides: [q]}\n---\nproblem: x\ndomain: d\ngoal: [q]\n"
 LIGHT = "lit.write_text(lit.read_text() + lamp.name + ' ')"
 ASLEEP = "await asyncio.sleep(0 if begun or lit.read_text().count(' ') < 2 else 60)"
 
@@ -134,6 +164,12 @@ def test_faults_are_drawn_by_the_seed_and_no_success_is_false(run: Run) -> None:
         (("courier", "--resume", "x", "--journal", "/nowhere/j.db"), Exit.USAGE, "no such journal"),
         (("courier", "--answer", "doubt:s1=yes"), Exit.USAGE, "--answer belongs to --resume RUN"),
         (("courier", "--answer", "yes"), Exit.USAGE, "QUESTION=ANSWER"),
+        (("courier", "--complete", "s1=true"), Exit.USAGE, "--complete belongs to --resume RUN"),
+        (("courier", "--complete", "=true"), Exit.USAGE, "--complete takes STEP=RESULT"),
+        (("courier", "--journal", "/"), Exit.USAGE, "/: --journal is a file, and this is a folder"),
+        (("courier", "--journal", ""), Exit.USAGE, "--journal is a file"),
+        (("courier", "--plan", "/nowhere/plan.json"), Exit.USAGE, "there is no such file"),
+        (("courier", "--stop-after", "0"), Exit.USAGE, "'0' is not a number of seconds above 0"),
         (("courier", "--time-limit", "soon"), Exit.USAGE, "'soon' is not a number of seconds"),
         (("courier", "--faults", 2), Exit.USAGE, "'--faults': Input should be less than or equal to 1"),
     ],
@@ -146,9 +182,7 @@ def test_mistakes_are_messages(run: Run, words: tuple[object, ...], code: Exit, 
 
 
 def test_without_a_plan_nothing_is_carried_out(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "d.yaml").write_text(
-        "domain: d\nactions:\n  a: {requires: [p], provides: [q]}\n---\nproblem: x\ndomain: d\ninitial: []\ngoal: [q]\n"
-    )
+    (tmp_path / "d.yaml").write_text(HOPELESS)
     code, out, err = run(tmp_path / "d.yaml")
     assert (code, out) == (Exit.NEGATIVE, "")
     assert "UNSOLVABLE" in err
@@ -222,3 +256,148 @@ def test_what_was_interrupted_is_taken_up_again(run: Run, lamps: Callable[..., P
     assert code == Exit.OK, err
     assert out.count("succeeded") == 2
     assert log.read_text().count(" ") == 2
+
+
+def test_a_run_goes_on_from_answer_to_answer(run: Run, tmp_path: Path) -> None:
+    """What each run says is the command that takes it up."""
+    (tmp_path / "post.py").write_text(ASKS)
+    code, _, err = run(tmp_path / "post.py", "--real", "--journal", tmp_path / "runs.db")
+    answers = (("s1=maybe", "waits for one of short, long"), ("s1=long", ""), ("yes", ""), ('s3={"data": 1}', ""))
+    line = ""
+    for answer, said in answers:
+        assert code in (Exit.NO_VERDICT, Exit.USAGE), err
+        [line] = [each.partition(": ")[2] for each in err.splitlines() if each.startswith("  to ")] or [line]
+        *words, option, last = shlex.split(line)
+        name, _, value = answer.rpartition("=")
+        assert (option, last) == ("--complete", f"{name}=…") if name else ("--answer", "approve:s2=…")
+        code, out, err = run(*words[2:], option, last.replace("…", value))
+        assert said in err
+    assert code == Exit.OK, err
+    assert out.count("unverified") == 2
+
+
+@pytest.mark.parametrize("form", ["plan.json", "plan.yaml", "solved.json", "solved.plan", "steps.json"])
+def test_a_plan_of_a_file_is_carried_out(run: Run, tmp_path: Path, form: str) -> None:
+    problem = load("courier", "one-parcel")
+    result = solve(problem)
+    plan = ActionPlan.of(result, model="dag")
+    data = plan.model_dump(mode="json")
+    path = tmp_path / form
+    solved = form.startswith("solved")
+    texts = {
+        "plan.json": plan.model_dump_json,
+        "plan.yaml": lambda: yaml_of(data),
+        "solved.json": lambda: json.dumps(result.to_dict()),
+        "solved.plan": lambda: ipc_text(result),
+        "steps.json": lambda: json.dumps({"model": "dag", "steps": data["steps"]}),
+    }
+    path.write_text(texts[form]())
+    words = ("courier", *(["one-parcel"] if solved or form == "steps.json" else []), "--plan", path, "--json")
+    code, out, err = run(*words)
+    assert code == Exit.OK, err
+    found = json.loads(out)
+    assert (found["model"], found["simulated"]) == ("sequential" if solved else "dag", {"goal": True})
+    assert [each["action"] for each in found["steps"]] == [each.action for each in plan.steps]
+
+
+def yaml_of(data: object) -> str:
+    """Return `data` as YAML: JSON is a part of it, but for what begins with a brace."""
+    assert isinstance(data, dict)
+    return "".join(f"{name}: {json.dumps(value)}\n" for name, value in data.items())
+
+
+def test_a_hierarchical_plan_of_a_file_too(run: Run, tmp_path: Path) -> None:
+    plan = ActionPlan.of(solve(load("household", "supper")))
+    (tmp_path / "plan.json").write_text(plan.model_dump_json())
+    code, out, err = run("household", "--plan", tmp_path / "plan.json", "--json")
+    assert (code, json.loads(out)["model"]) == (Exit.OK, "hierarchical"), err
+
+
+def test_a_plan_of_a_file_is_for_bound_handlers_and_can_be_taken_up(
+    run: Run, lamps: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The handler looks whether it gets the objects of the Python file."""
+    path = lamps(tag="needs_approval")
+    facts = {"objects": {"desk": "Lamp"}, "initial": ["wired(desk)"], "goal": ["on(desk)"]}
+    steps = [{"id": "a", "action": "light", "arguments": {"lamp": "desk"}}]
+    (tmp_path / "plan.json").write_text(json.dumps({**facts, "steps": steps}))
+    words: tuple[object, ...] = (path, "--plan", tmp_path / "plan.json", "--real", "--journal", tmp_path / "runs.db")
+    code, out, _ = run(*words, "--json")
+    assert code == Exit.NO_VERDICT
+    code, out, err = run(*words, "--resume", json.loads(out)["run"], "--answer", "approve:a=yes")
+    assert (code, out) == (Exit.OK, "succeeded    a light(desk)\n"), err
+
+
+@pytest.mark.parametrize(
+    ("plan", "problem", "message"),
+    [
+        (
+            {"steps": [{"id": "a", "action": "mowe"}]},
+            None,
+            "plan.json:1:24: error: step 'a': there is no action 'mowe'",
+        ),
+        ({"steps": []}, "one-parcel", "the goal requires"),
+        ({"goal": ["lies(sample, office)"], "steps": []}, "one-parcel", "the plan states its problem itself: goal"),
+        ({"stepps": []}, None, "stepps"),
+        ("", None, "plan.json:1:1: error: this is no JSON"),
+        ("steps: [", None, "plan.json:1"),
+    ],
+    ids=str,
+)
+def test_mistakes_in_a_plan_of_a_file_are_messages(
+    run: Run, tmp_path: Path, plan: object, problem: str | None, message: str
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(plan if isinstance(plan, str) else json.dumps(plan))
+    code, out, err = run("courier", *([problem] if problem else []), "--plan", path)
+    assert (code, out) == (Exit.USAGE, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+ALARM = f"import signal; assert {{}}(signal.getitimer(signal.ITIMER_REAL)[0] > 5000); {LIGHT}"
+
+
+def test_what_is_at_work_is_not_cut_off_by_the_time_for_planning(run: Run, lamps: Callable[..., Path]) -> None:
+    """The handlers look whether an alarm is set for as late as the limit."""
+    assert run(lamps(ALARM.format("not ")), "--real", "--time-limit", 9999)[0] == Exit.OK
+    assert run(lamps(ALARM.format("")), "--real", "--stop-after", 9999)[0] == Exit.OK
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_a_run_that_is_broken_off_says_how_far_it_came(
+    run: Run, lamps: Callable[..., Path], tmp_path: Path, *, journal: bool
+) -> None:
+    """The alarm goes while the second lamp is being lit."""
+    gone = "'desk' in lit.read_text() and (os.kill(os.getpid(), signal.SIGALRM), await asyncio.sleep(60))"
+    path = lamps(f"import os, signal; {gone}; {LIGHT}")
+    path.write_text(path.read_text().replace("def light", "async def light"))
+    words: tuple[object, ...] = (path, "--real", "--stop-after", 100)
+    words = (*words, *(["--journal", tmp_path / "runs.db"] if journal else []))
+    code, out, err = run(*words, "--json")
+    found = json.loads(out)
+    said = "no verdict: stopped by the time limit"
+    assert (code, found["status"], found["reason"]) == (Exit.NO_VERDICT, "ACTIVE", said)
+    assert [each["status"] for each in found["steps"]] == ["SUCCEEDED", "RUNNING"]
+    assert ("to take it up: " in err) is journal
+    if journal:
+        lamps(LIGHT)
+        assert run(*words, "--resume", found["run"])[0] == Exit.OK
+
+
+@pytest.mark.parametrize("words", [("nosuch",), ("courier", "nosuch"), ("courier", "--model", "dagg"), ("unsolvable",)])
+def test_json_is_never_empty(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    if words == ("unsolvable",):
+        (tmp_path / "d.yaml").write_text(HOPELESS)
+        words = (str(tmp_path / "d.yaml"),)
+    _, out, err = run(*words, "--json")
+    found = json.loads(out)
+    assert (found["run"], found["status"]) == (None, None)
+    assert found["reason"] == err.strip()
+
+
+def test_what_a_handler_says_cannot_write_over_the_terminal(run: Run, lamps: Callable[..., Path]) -> None:
+    code, _, err = run(lamps(r"raise ValueError('\x1b[2J\x9b2J broken\nSUCCEEDED')", tag="read_only"), "--real")
+    assert code == Exit.NEGATIVE
+    assert "broken SUCCEEDED" in err
+    assert not {"\x1b", "\x9b"} & set(err)
