@@ -44,8 +44,8 @@ class Loop:
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
     _back: list[str] = field(init=False, default_factory=list)
     """Those of the steps in tasks that are over."""
-    _arranged: tuple[int, int] = field(init=False, default=(-1, -1))
-    """How often the plan had changed, and steps in doubt been settled, when the agenda was made."""
+    _arranged: tuple[int, int, int] = field(init=False, default=(-1, -1, -1))
+    """How often the plan had changed, steps in doubt been settled, and others passed over, when the agenda was made."""
     _surprised: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
@@ -99,7 +99,8 @@ class Loop:
 
     def _react(self) -> None:
         """In a reactive run, go on from the furthest point of the plan that works as things are."""
-        if self.state.model != "reactive" or self._surprised == self.state.surprises or not self.state.has_goal:
+        is_over = self._surprised == self.state.surprises or self.supervisor.passed
+        if self.state.model != "reactive" or is_over or not self.state.has_goal:
             return
         self._surprised = self.state.surprises
         start = self.ladder.options.furthest()
@@ -109,12 +110,15 @@ class Loop:
             self.stepper.replanning.append("nothing of the plan works any more")
 
     def _arrange(self) -> None:
-        """Make the agenda anew where the plan has changed, or a step is done or to be done again that was in doubt."""
-        now = self.state.changes, self.state.settled
+        """Make the agenda anew where the plan has changed, a doubt was settled, or a failed step is passed over."""
+        now = self.state.changes, self.state.settled, len(self.supervisor.passed)
         if self._arranged == now:
             return
         self._arranged = now
         left = self._records(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+        if self.supervisor.passed:
+            possible = {record.id for record in self.ladder.options.possible()}
+            left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
         ordered = self.state.model in SINGLE or len(left) < 2
         before = {} if ordered else edges(self.state.beliefs.problem, [record.plan for record in left])
         begun = {record.id for record in left if record.status is not StepStatus.PENDING}

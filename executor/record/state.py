@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.looking.beliefs import Beliefs, is_in_place
@@ -30,7 +30,7 @@ from executor.record.events import (
     StepStarted,
     StepWaiting,
 )
-from executor.record.failures import Failures
+from executor.record.failures import Failures, Key
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
 from executor.recovery.hierarchy import TASKS, Hierarchy
@@ -83,6 +83,8 @@ class RunState:
         """What will not be undone, and why."""
         self.changes = 0
         """How often the plan has changed."""
+        self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
+        """How often new steps, and those that follow them, became the plan while the same facts were believed."""
         self.settled = 0
         """How often it was found out what became of a step in doubt."""
         self.rungs: list[RungTaken] = []
@@ -128,13 +130,8 @@ class RunState:
                     self.tried.seen(self.beliefs.simulation.facts)
             case Disagreement():
                 self.disagreements.append(event)
-            case PlanChanged(steps):
-                self.changes += 1
-                self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
-                self.is_undoing, self.left = event.undoes, event.left
-                if event.decomposition is not None and self.hierarchy is not None:
-                    self.hierarchy = self.hierarchy.changed(event.decomposition)
-                self.steps.change([PlanStep.model_validate(each) for each in steps], self.domain)
+            case PlanChanged():
+                self._change(event)
             case RungTaken():
                 self.rungs.append(event)
             case GoalDropped(condition):
@@ -176,6 +173,16 @@ class RunState:
     def results(self) -> Results:
         """What steps returned."""
         return Results(self.steps)
+
+    def _change(self, event: PlanChanged) -> None:
+        self.changes += 1
+        self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
+        self.is_undoing, self.left = event.undoes, event.left
+        if event.decomposition is not None and self.hierarchy is not None:
+            self.hierarchy = self.hierarchy.changed(event.decomposition)
+        self.steps.change([PlanStep.model_validate(each) for each in event.steps], self.domain)
+        if event.new and not event.undoes:
+            self.patched[self._here(each.step for each in self.pending())] += 1
 
     def _end(self, event: StepEnded) -> None:
         record = self.steps[event.step]
@@ -231,6 +238,13 @@ class RunState:
             placeholder = record.plan.created.get(name)
             if placeholder is not None:
                 self.objects.bind(placeholder, value)
+
+    def times_taken(self, steps: Iterable[Step]) -> int:
+        """Return how often `steps` were made the plan while what is believed now was believed."""
+        return self.patched[self._here(steps)]
+
+    def _here(self, steps: Iterable[Step]) -> tuple[frozenset[Atom], tuple[Key, ...]]:
+        return self.beliefs.simulation.facts, tuple([(each.action, each.arguments) for each in steps])
 
     def has_failed_here(self, step: Step) -> bool:
         """Return whether `step` was tried before when the same facts were believed, and failed."""

@@ -69,7 +69,9 @@ class Ladder:
         rungs = self.recovery.rungs
         if meanwhile:
             rungs = tuple([rung for rung in rungs[:1] if rung is Rung.PATCH])
-        if sum(1 for each in self.state.rungs if each.found and each.rung in PLANS) >= self.recovery.most_patches:
+        most = self.recovery.most_patches
+        if sum(1 for each in self.state.rungs if each.found and each.rung in PLANS) >= most:
+            self.reasons.append(f"there were {most} patches and new plans, and no more are allowed")
             rungs = tuple([rung for rung in rungs if rung is Rung.COMPENSATE])
         return list(rungs)
 

@@ -11,10 +11,11 @@ from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
-from executor.recovery.regression import Unclear, furthest
+from planner.declare.places import CodePlace
 from planner.model import Goal, Or, Problem
 from planner.plan import Step
 from planner.records import replace
+from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
 
 MOST_TRIES: Final = 3
@@ -35,6 +36,21 @@ class Options:
             if any(self._is_lost(id_, orphans) for id_ in record.plan.needs):
                 orphans.add(record.id)
         return [record for record in self.state.pending() if record.id not in orphans]
+
+    def possible(self) -> list[StepRecord]:
+        """Return those of the steps that are left which can be done, in their order, although others have failed."""
+        simulation, found, lost = Simulation(self.problem()), list[StepRecord](), set[str]()
+        for record in self.fixed():
+            simulation.apply(record.step)
+        for record in self.left():
+            stated = self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
+            works = simulation.objection(record.step) is None and simulation.holds(stated)
+            if works and lost.isdisjoint(record.plan.needs):
+                simulation.apply(record.step)
+                found.append(record)
+            else:
+                lost.add(record.id)
+        return found
 
     def _is_lost(self, id_: str, orphans: set[str]) -> bool:
         record = self.state.steps.get(id_)
@@ -102,6 +118,11 @@ class Options:
                 return True
             simulation.apply(step)
         return False
+
+    def is_chancy(self, steps: Iterable[Step]) -> bool:
+        """Return whether the same `steps` may come out otherwise another time, as their actions declare."""
+        actions = self.state.problem.domain.actions
+        return any(actions[each.action].outcomes or actions[each.action].risk for each in steps)
 
     def _has_failed(self, step: Step, simulation: Simulation) -> bool:
         """Return whether `step` has failed in the state of `simulation`, or is not to be tried any more."""

@@ -70,9 +70,8 @@ class Replanning:
         left, started = self.options.left(), time.perf_counter()
         found = await asyncio.to_thread(self._searching(left, forbidden, not_first))
         took = time.perf_counter() - started
-        if found.steps is None or self.options.repeats(found.steps):
-            why = found.reason or found.status.value
-            why = why if found.steps is None else "nothing else would be tried than what has failed already"
+        why = self._objection(found)
+        if why or found.steps is None:
             self.reasons.append(f"{rung.name.lower()}: {why}")
             self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
             return False
@@ -83,6 +82,17 @@ class Replanning:
         else:
             self._decompose(found, reason)
         return True
+
+    def _objection(self, found: Patch | Repair) -> str:
+        """Return why what was found does not help; nothing where it may."""
+        if found.steps is None:
+            return found.reason or found.status.value
+        if self.options.repeats(found.steps):
+            return "nothing else would be tried than what has failed already"
+        times = self.state.times_taken(found.steps)
+        if times < self.recovery.most_repeats or self.options.is_chancy(found.steps):
+            return ""
+        return f"the run goes in circles: {times} times the same steps were taken from the same state"
 
     def _searching(
         self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step]

@@ -21,6 +21,7 @@ class Supervisor:
     state: RunState
     stepper: Stepper
     ladder: Ladder
+    _passed: set[str] = field(init=False, default_factory=set)
     _seen: set[str] = field(init=False, default_factory=set)
     """The steps that were looked after."""
     _postponed: set[str] = field(init=False, default_factory=set)
@@ -31,6 +32,11 @@ class Supervisor:
     def take_up(self) -> None:
         """Note what was looked after before this process."""
         self._seen |= self.state.mended
+
+    @property
+    def passed(self) -> set[str]:
+        """The steps of the plan that failed, and that the run goes on without."""
+        return self._passed - self.state.mended if self._passed else self._passed
 
     @property
     def is_called(self) -> bool:
@@ -58,6 +64,9 @@ class Supervisor:
         if not fresh or "abort" in policies:
             return False
         failed = [record for record in fresh if record.status is not StepStatus.IN_DOUBT]
+        if failed == fresh and policies == {"continue"}:
+            self._pass(fresh)
+            return True
         if failed and policies == {"patch"} and self.state.has_aim and await self.ladder.climb(failed, meanwhile=True):
             self._seen |= {record.id for record in failed}
             return True
@@ -83,26 +92,33 @@ class Supervisor:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
             return ended(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
-        if trouble and (all(each == "continue" for each in policies) or not self.state.has_aim):
+        if trouble and all(each == "continue" for each in policies):
+            self._pass(trouble)
+            return None
+        if trouble and not self.state.has_aim:
             return None
         if not self.state.is_undoing:
             self._given_up = _reasons(trouble)
         return None if await self.ladder.climb(trouble) else self._give_up(trouble)
+
+    def _pass(self, failed: Sequence[StepRecord]) -> None:
+        """Go on without steps that failed."""
+        self._passed |= {record.id for record in failed}
+        self._seen |= self._passed
 
     async def missed(self) -> RunEnded | None:
         """Do what is to be done where the plan is over, and its goal does not hold."""
         failed = self.state.with_status(*TROUBLE)
         if not self.state.has_aim or any(self.stepper.policy_of(each).on_error == "continue" for each in failed):
             return self._give_up(failed)
+        self._given_up = ["the goal does not hold"]
         return None if await self.ladder.climb([]) else self._give_up([])
 
     def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
         if self.state.is_undoing:
             self.ladder.compensation.note()
-        reason = "; ".join([*_reasons(trouble), *self.ladder.reasons])
-        if self.state.questions:
-            return ended(self.state, RunStatus.WAITING, reason)
-        return ended(self.state, RunStatus.FAILED, reason or "the goal does not hold")
+        reason = "; ".join([*(_reasons(trouble) or ["the goal does not hold"]), *self.ladder.reasons])
+        return ended(self.state, RunStatus.WAITING if self.state.questions else RunStatus.FAILED, reason)
 
     def undone(self) -> RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that can be."""

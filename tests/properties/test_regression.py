@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from executor.recovery.regression import Unclear, furthest
 from planner import Domain
 from planner.model import Problem
 from planner.plan import Step
+from planner.repair.regression import Unclear, furthest
 from planner.testing.brute import TooManyStates, brute_force_plan
 from planner.testing.random_problems import random_problem
 from planner.validate import Simulation

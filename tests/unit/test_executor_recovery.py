@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
-from executor.record.events import RungTaken
+from executor import ActionPlan, ActionResult, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, Wait, World
+from executor.record.events import RungTaken, StepEnded
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import run_virtual
 from planner import Domain, InputError
@@ -121,6 +121,72 @@ def test_a_policy_may_keep_a_failure_from_being_patched(on_error, status):
     assert outcome.status is status
     assert house.deeds == ["lab"]
     assert outcome.reason
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("goal", "status"), [(["b"], "SUCCEEDED"), (["b", "c"], "FAILED"), ([], "FAILED")])
+def test_a_run_goes_on_with_all_that_does_not_depend_on_a_step_that_may_fail(model, goal, status):
+    """`c` requires what `a` provides, `d` names it, `e` names `d`; `b` and `f` go their own way."""
+    domain, done = Domain("two-ways"), []
+    for name in "abcdef":
+        requires = ["a"] if name == "c" else []
+        domain.action(f"do_{name}", {}, requires=requires, provides=[name])
+    world = World(domain)
+    for name in "abcdef":
+        world.handler(f"do_{name}")(lambda name=name: name != "a" and not done.append(name))
+        world.observer(name, conclusive=True)(lambda name=name: name in done)
+    world.policy("do_a", Policy(on_error="continue"))
+    named = {"d": ["a"], "e": ["d"]}
+    steps = [{"id": name, "action": f"do_{name}", "depends_on": named.get(name, [])} for name in "abcdef"]
+    plan = ActionPlan.model_validate({"model": model, "goal": goal, "steps": steps})
+    outcome = run_virtual(Executor(world).run(plan))
+    assert sorted(done) == ["b", "f"]
+    assert outcome.status.name == status
+    assert [each.id for each in outcome.steps if each.status is StepStatus.PENDING] == ["c", "d", "e"]
+    assert outcome.succeeded or "do_a() " in outcome.reason.replace(":", " ")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_run_whose_steps_undo_each_other_ends_and_says_so(model):
+    domain, truth, calls = Domain("seesaw"), set(), []
+    domain.action("left_up", {}, provides=["left"])
+    domain.action("right_up", {}, provides=["right"])
+    world = World(domain)
+    for side, other in (("left", "right"), ("right", "left")):
+
+        def lift(side=side, other=other):
+            calls.append(side)
+            truth.add(side)
+            truth.discard(other)
+
+        world.handler(f"{side}_up")(lift)
+        world.observer(side, conclusive=True)(lambda side=side: side in truth)
+    outcome = run_virtual(Executor(world, model=model).run(domain.problem(goal=["left", "right"])))
+    assert outcome.status is RunStatus.FAILED
+    assert len(calls) <= 10
+    assert "in circles" in outcome.reason
+    calls.clear()
+    recovery = Recovery(most_patches=2)
+    outcome = run_virtual(Executor(world, model=model, recovery=recovery).run(domain.problem(goal=["left", "right"])))
+    assert len(calls) <= 5
+    assert "2 patches" in outcome.reason
+
+
+def test_somebody_who_undoes_a_step_twice_does_not_end_a_run():
+    house, pushed = House(), []
+
+    def push(event):
+        if isinstance(event, StepEnded) and house.truth["r2"] == "lab" and len(pushed) < 2:
+            pushed.append(event.step)
+            house.truth["r2"] = "hall"
+
+    async def move(robot, origin, target):
+        return await house.move(robot, origin, target) if house.truth[robot] == origin else False
+
+    house.world.handler("move")(move)
+    outcome = house.run("at(r2, attic)", listeners=(push,))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert house.deeds == ["lab", "lab", "lab", "attic"]
 
 
 def hangs(house, *, after=None):
