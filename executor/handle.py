@@ -14,12 +14,13 @@ from executor.errors import RunError
 from executor.follow.listeners import Audience
 from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
+from executor.record.answers import is_approval, is_clear
 from executor.record.encoding import to_data
 from executor.record.events import Answered, Event, MemorySet, RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
-from executor.recovery.asking import Asking, meant
+from executor.recovery.asking import Asking
 from executor.recovery.ladder import Ladder
 from executor.run import Loop
 from executor.steps.perform import checked
@@ -176,8 +177,10 @@ class Run:
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
-        if meant(asked, answer) is None:
-            raise InputError(f"{answer!r} is no answer to {question!r}", hint=f"say one of: {', '.join(asked.choices)}")
+        if not is_clear(asked, answer):
+            why = ", or 'no: …' with the reason" if is_approval(asked) else ""
+            hint = f"say one of: {', '.join(asked.choices)}{why}"
+            raise InputError(f"{answer!r} is no answer to {question!r}", hint=hint)
         self.emit(Answered(question, answer))
         self._loop.wake()
 

@@ -13,7 +13,7 @@ from executor.record.events import Asked
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
-from executor.world.data import dumped
+from executor.world.data import text_of
 from planner.documents.atoms import Notation
 from planner.errors import InputError
 from planner.model import Atom, Formula
@@ -192,4 +192,4 @@ def _quoted(value: Any, most: int = QUOTE) -> str:
         if not text.endswith(CUT):
             return text
         value = text
-    return dumped({"": line_of(value, most)})[len('{"":') : -1]
+    return text_of(line_of(value, most))

@@ -7,15 +7,16 @@ on it waits, and the answer may come in another process: `Executor.resume(run, a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
-from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant
+from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant, refusal
 from executor.record.events import Answered, Asked, Event, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.world.data import text_of
 from executor.world.threads import called
 from planner.model import Action
 
@@ -29,13 +30,16 @@ LATER: Final = "later"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a permission or an approval is asked for: a step that is about to be done, by whom, and why it is asked."""
+    """What a permission or an approval is asked for: a step that is about to be done.
+
+    `arguments` are the names of objects, and `parameters` the values of data parameters, with which it will be done.
+    """
 
     run: str
     step: str
     action: str
     arguments: dict[str, str]
-    reason: str
+    parameters: Mapping[str, Any]
 
 
 @dataclass(slots=True, eq=False)
@@ -66,13 +70,16 @@ class Asking:
         self.emit(Answered(question.question, answer))
         return answer
 
-    async def approval(self, record: StepRecord, action: Action) -> str | None:
-        """Return why the step is not allowed; nothing where it is, None where nobody has decided: then it waits."""
+    async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+        """Return why the step is not allowed with these `values` of its data parameters; nothing where it is.
+
+        None where nobody has decided: then it waits.
+        """
         if self.permit is None and "needs_approval" not in action.tags:
             return ""
-        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), "")
+        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), values)
         if self.permit is not None:
-            refused = _refusal(await _decided(self.permit, request), "permission")
+            refused = refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
         if "needs_approval" not in action.tags:
@@ -81,23 +88,21 @@ class Asking:
         if self.approve is not None:
             given = await _decided(self.approve, request)
         if given is None:
-            text = f"May {record.step} be done?"
-            known = tuple([str(each) for each in (action.description,) if each])
-            question = Asked(f"approve:{record.id}", record.id, text, (YES, NO), known)
+            question = _may(record, action, values)
             given = await self.answer(question)
-        if given is None:
-            self.emit(StepWaiting(record.id, {"question": f"approve:{record.id}"}, 0.0))
-            return None
-        return _refusal(given, "approval")
+            if given is None:
+                wait = {"question": question.question, "parameters": values}
+                self.emit(StepWaiting(record.id, wait, 0.0))
+                return None
+        return refusal(given, "approval")
 
 
-def _refusal(answer: Any, what: str) -> str:
-    """Return why `answer` is no consent; nothing where it is."""
-    if answer is True or answer == YES:
-        return ""
-    if isinstance(answer, str) and answer != NO:
-        return f"{what} was refused: {answer}"
-    return f"{what} was refused"
+def _may(record: StepRecord, action: Action, values: Mapping[str, Any]) -> Asked:
+    """Return the question whether the step may be done; what it is about is known in full."""
+    names = ", ".join(values)
+    text = f"May {record.step} be done{f', its {names} as follows' if names else ''}?"
+    known = [f"{name} = {text_of(value)}" for name, value in values.items()]
+    return Asked(f"approve:{record.id}", record.id, text, (YES, NO), (*filter(None, [action.description]), *known))
 
 
 async def _decided(function: Callable[..., Any], request: Request) -> Any:

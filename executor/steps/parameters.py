@@ -1,7 +1,8 @@
 """Data parameters: where their values come from, and whether they are what the handler expects.
 
-In this order (the first that has a value): the plan; the result that the parameter is declared to come from; the step
-that is undone, where it had a parameter of that name; working memory, where it has an entry of that name; its default.
+In this order (the first that has a value): what somebody has approved, or is asked to approve; the plan; the result
+that the parameter is declared to come from; the step that is undone, where it had a parameter of that name; working
+memory, where it has an entry of that name; its default.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
 
 def _value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
     name = parameter.name
+    approved = _approved(record, action)
+    if name in approved:
+        return approved[name], "approval"
     if name in record.plan.parameters:
         return resolved(state, record.plan.parameters[name]), "plan"
     if parameter.source is not None:
@@ -59,6 +63,14 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
         return parameter.default, "default"
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
     raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
+
+
+def _approved(record: StepRecord, action: Action) -> Mapping[str, Any]:
+    """Return the values with which the step is to be approved, or has been begun since it was."""
+    if record.wait and "parameters" in record.wait:
+        found: Mapping[str, Any] = record.wait["parameters"]
+        return found
+    return record.parameters if record.attempts and "needs_approval" in action.tags else {}
 
 
 def resolved(state: RunState, value: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -27,6 +27,9 @@ from executor.world.policy import Policy
 from executor.world.world import Skill, World
 from planner.model import Action
 
+Filled = tuple[dict[str, Any], dict[str, str]]
+"""Values of data parameters, and where each came from."""
+
 
 class _Unchosen(Exception):  # noqa: N818 - it names what happened
     """The policy of a step does not say which of its handlers is called."""
@@ -35,8 +38,8 @@ class _Unchosen(Exception):  # noqa: N818 - it names what happened
 class Asker(Protocol):
     """Whoever can be asked: see `executor.recovery.asking`."""
 
-    async def approval(self, record: StepRecord, action: Action) -> str | None:
-        """Return why the step is not allowed; nothing where it is, None where nobody has said yet."""
+    async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+        """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +86,12 @@ class Stepper:
         if reason:
             self._failed(record, reason)
             return
-        refused = await self.asker.approval(record, action)
+        try:
+            values, sources = filled(self.state, record, action)
+        except Missing as error:
+            self._failed(record, str(error))
+            return
+        refused = await self.asker.approval(record, action, values)
         if refused is None:
             return
         if refused:
@@ -94,7 +102,7 @@ class Stepper:
             skill = self._chosen(record, skills, policy)
             while not reason:
                 wanted = await self.conditions.expected(record)
-                skills = await self._attempt(record, action, skill, policy, wanted)
+                skills = await self._attempt(record, skill, policy, wanted, (values, sources))
                 if not skills:
                     return
                 skill = await self._again(record, skills, policy)
@@ -116,14 +124,10 @@ class Stepper:
         return reason
 
     async def _attempt(
-        self, record: StepRecord, action: Action, skill: Skill, policy: Policy, wanted: Expected
+        self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected, filled_in: Filled
     ) -> Sequence[Skill]:
         """Call the handler once, and look; return which may be called next, where it failed in a way that allows it."""
-        try:
-            values, sources = filled(self.state, record, action)
-        except Missing as error:
-            self._failed(record, str(error))
-            return ()
+        action, (values, sources) = skill.action, filled_in
         arguments = self._objects(record, action) | values
         if action.name in self.world.checks:
             reason = await passes(self.world.checks[action.name], arguments)

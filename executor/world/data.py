@@ -36,6 +36,11 @@ def dumped(data: Mapping[str, Any]) -> str:
         return json.dumps(_tame(data, DEEPEST))
 
 
+def text_of(value: Any) -> str:
+    """Return `value` as JSON text."""
+    return dumped({"": value})[len('{"":') : -1]
+
+
 def _tame(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
     """Return what can be written of `value`, which is circular, too deep, or full of what is no text."""
     match value:

@@ -1,0 +1,151 @@
+"""What needs approval is done as it was approved, and only if it was."""
+
+import asyncio
+
+import pytest
+
+from executor import ActionPlan, Executor, Policy, RunStatus, World
+from planner import Domain
+from planner.errors import InputError
+
+
+class Post:
+    """Letters that somebody has to allow; `sent` has those that were sent."""
+
+    def __init__(self, policy=None):
+        self.sent, domain = [], Domain("post")
+
+        @domain.action(provides=["sent"], tags=["needs_approval"], description="Sends a letter.")
+        def send(text: str, copies: int = 2):
+            self.sent.append((text, copies))
+            if len(self.sent) < 2 and policy is not None:
+                raise OSError("the box is full")
+
+        domain.action("write", {}, provides=["written"])
+        self.world = World(domain)
+        self.world.handler("write")(lambda context: context.memory.set("text", "something else"))
+        if policy is not None:
+            self.world.policy("send", policy)
+            self.world.observer("sent", conclusive=True)(lambda: len(self.sent) > 1)
+
+    def plan(self, **parameters):
+        return ActionPlan.model_validate({"steps": [{"id": "s", "action": "send", "parameters": parameters}]})
+
+
+def test_who_approves_sees_all_that_will_be_done():
+    post, seen = Post(), []
+
+    def approve(request):
+        seen.append(request)
+        return True
+
+    for role in ("approve", "permit"):
+        executor = Executor(post.world, **{"approve": lambda _: True, role: approve})
+        asyncio.run(executor.run(post.plan(text="Dear Ann")))
+    assert [each.parameters for each in seen] == [{"text": "Dear Ann", "copies": 2}] * 2
+    assert post.sent == [("Dear Ann", 2)] * 2
+
+
+def test_a_question_says_all_that_will_be_done(tmp_path):
+    post, letter = Post(), "Dear Ann,\n" + "buy " * 1000
+    executor = Executor(post.world, tmp_path / "runs.db")
+    outcome = asyncio.run(executor.run(post.plan(text=letter), run="r"))
+    question = outcome.state.questions["approve:s"]
+    assert question.text == "May send() be done, its text, copies as follows?"
+    assert question.known[0] == "Sends a letter."
+    assert question.known[1:] == ('text = "Dear Ann,\\n' + "buy " * 1000 + '"', "copies = 2")
+
+
+@pytest.mark.parametrize("stay", [True, False])
+def test_what_was_approved_is_what_is_done(tmp_path, stay):
+    """Working memory changes between the question and its answer."""
+    post = Post()
+    executor = Executor(post.world, tmp_path / "runs.db", model="dag", stay=stay)
+    steps = [{"id": "s", "action": "send"}, {"id": "w", "action": "write"}]
+    plan = ActionPlan.model_validate({"steps": steps})
+
+    async def main():
+        run = executor.start(plan, run="r", memory={"text": "Dear Ann"})
+        if stay:
+            async for event in run.events():
+                if type(event).__name__ == "StepEnded" and event.step == "w":
+                    run.answer("approve:s", "yes")
+            return await run
+        assert (await run).status is RunStatus.WAITING
+        return await executor.resume("r", answers={"approve:s": "yes"})
+
+    outcome = asyncio.run(main())
+    assert outcome.state.memory.get("text") == "something else"
+    assert post.sent == [("Dear Ann", 2)]
+    assert outcome.state.steps["s"].parameters == {"text": "Dear Ann", "copies": 2}
+
+
+def test_attempts_after_the_first_are_made_with_what_was_approved():
+    post = Post(Policy(retries=1, backoff=0, jitter=0))
+
+    def forget(event):
+        if type(event).__name__ == "RungTaken":
+            run.state.memory.restore("text", "something else")
+
+    async def main():
+        nonlocal run
+        run = Executor(post.world, approve=lambda _: True).start(post.plan(), memory={"text": "Dear Ann"})
+        run.listen(forget)
+        return await run
+
+    run = None
+    assert asyncio.run(main()).status is RunStatus.SUCCEEDED
+    assert post.sent == [("Dear Ann", 2)] * 2
+
+
+def test_nobody_is_asked_about_what_cannot_be_filled():
+    post, asked = Post(), []
+    domain_plan = post.plan()
+    executor = Executor(post.world, approve=asked.append)
+    with pytest.raises(InputError, match="lacks a value for 'text'"):
+        asyncio.run(executor.run(domain_plan))
+    outcome = asyncio.run(executor.run(domain_plan, memory={"text": 7}))
+    assert outcome.status is RunStatus.FAILED
+    assert "'text' cannot be 7" in outcome.steps[0].reason
+    assert asked == []
+
+
+CONSENT = [True, "yes", "YES", " Yes ", "y", "true", "True"]
+REFUSALS = {
+    False: "",
+    "no": "",
+    "NO": "",
+    "n": "",
+    "false": "",
+    "no: too long": "no: too long",
+    "No, never": "No, never",
+}
+
+
+@pytest.mark.parametrize("how", ["approve", "permit", "ask", "resume"])
+@pytest.mark.parametrize("answer", [*CONSENT, *REFUSALS])
+def test_yes_is_yes_and_no_is_no_in_whatever_way_it_is_said(tmp_path, how, answer):
+    post = Post()
+    others = {"approve": lambda _: True} if how == "permit" else {}
+    callbacks = others if how == "resume" else {**others, how: lambda _: answer}
+    executor = Executor(post.world, tmp_path / "runs.db", **callbacks)
+    outcome = asyncio.run(executor.run(post.plan(text="x"), run="r"))
+    if how == "resume":
+        outcome = asyncio.run(executor.resume("r", answers={"approve:s": answer}))
+    if answer in CONSENT:
+        assert post.sent == [("x", 2)]
+        return
+    what = "permission" if how == "permit" else "approval"
+    said = f": {REFUSALS[answer]}" if REFUSALS[answer] else ""
+    assert (post.sent, outcome.steps[0].reason) == ([], f"{what} was refused{said}")
+
+
+@pytest.mark.parametrize("answer", ["maybe", "yess", "", 1, None, "nowhere", ["yes"]])
+def test_an_answer_that_is_neither_leaves_the_question_open(tmp_path, answer):
+    post = Post()
+    executor = Executor(post.world, tmp_path / "runs.db")
+    asyncio.run(executor.run(post.plan(text="x"), run="r"))
+    with pytest.raises(InputError, match="say one of: yes, no, or 'no: …' with the reason"):
+        asyncio.run(executor.resume("r", answers={"approve:s": answer}))
+    asyncio.run(executor.resume("r", answers={"approve:s": "y"}))
+    assert post.sent == [("x", 2)]
