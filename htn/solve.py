@@ -11,7 +11,7 @@ from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
 from htn.strategy import HEURISTICS, SEARCHES, STOPPING, automatic, chosen
 from planner.annotations import Final
-from planner.answer import unsupported
+from planner.answer import intended, unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.errors import InputError, UnsupportedError
 from planner.model.domain import creates_objects
@@ -65,9 +65,10 @@ def solve(
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
-    return answer.within_limits(
+    found = answer.within_limits(
         lambda: _reasoned(problem, _solve(problem, answer, mode, search, heuristic), answer.budget)
     )
+    return intended(problem.classical.domain, found)
 
 
 def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:

@@ -10,8 +10,9 @@ from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import Budget, Finishing, LimitReached
 from planner.collector import collector_paused
 from planner.model import DomainModel, Number, Problem
-from planner.model.memo import kept_with_domain
+from planner.model.domain import uncertain_actions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
+from planner.records import replace
 from planner.search import Ending, Run
 from planner.search.run import Steps
 from planner.task import INFINITY, Task
@@ -158,19 +159,26 @@ class Answer:
         self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
 
 
-@kept_with_domain
-def _refused(domain: DomainModel) -> list[str]:
-    """Return what search does not take in the actions of `domain`."""
-    return [f"uncertain outcomes (of {name})" for name, action in domain.actions.items() if action.outcomes]
-
-
 def unsupported(problem: Problem) -> Result | None:
     """Return the refusal of what search does not take yet, or None."""
     constructs = [
-        *_refused(problem.domain),
         *(["unknown facts"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
     ]
     if not constructs:
         return None
     return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"search does not take {constructs[0]} yet")
+
+
+def intended(domain: DomainModel, result: Result) -> Result:
+    """Return `result`, for which actions come out as intended, as what it is where they may come out otherwise.
+
+    What other outcomes would reach is not known: then nothing is proved unsolvable.
+    """
+    names = uncertain_actions(domain)
+    if not names or result.status is Status.UNSUPPORTED:
+        return result
+    reason = "; ".join(filter(None, [result.reason, f"planned on the intended outcomes (of {', '.join(names)})"]))
+    if result.status is not Status.UNSOLVABLE:
+        return replace(result, reason=reason)
+    return replace(result, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 
 from planner.annotations import Any
-from planner.answer import Answer, unsupported
+from planner.answer import Answer, intended, unsupported
 from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
@@ -37,7 +37,8 @@ def solve(
     for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
     instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
     of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does. A problem of
-    another kind, such as a hierarchical one, answers for itself.
+    another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action, the one is planned on
+    that it intends, `provides`; `reason` says so.
 
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.
@@ -63,7 +64,7 @@ def solve(
     if refused is not None:
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
-    return answer.within_limits(lambda: _solve(answer, mode, search, heuristic))
+    return intended(problem.domain, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
 
 
 def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:

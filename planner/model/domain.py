@@ -86,6 +86,12 @@ def creates_objects(domain: DomainModel) -> bool:
     return any(action.creates for action in domain.actions.values())
 
 
+@kept_with_domain
+def uncertain_actions(domain: DomainModel) -> tuple[str, ...]:
+    """Return the actions of `domain` that may come out otherwise than intended, by name."""
+    return tuple([name for name, action in domain.actions.items() if action.outcomes])
+
+
 class TypeHierarchy:
     """Questions about types, answered from a table that is made once."""
 

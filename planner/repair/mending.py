@@ -12,7 +12,7 @@ from planner.normalise import relevant_part, to_adl
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
-from planner.repair.created import UNTRIED, claimed, with_spare
+from planner.repair.created import claimed, untried, with_spare
 from planner.repair.pointer import KEEP, keeping
 from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.validate import Simulation, validate
@@ -91,7 +91,7 @@ def mend(
         return Mended(Status.UNKNOWN, stopped_by(stop), given, misfits=misfits, reason=_lacking(stopped_by(stop)))
     found = _mended(whole, given, chooser, misfits)
     status = claimed(problem, found.status)
-    return found if status is found.status else replace(found, status=status, reason=UNTRIED)
+    return found if status is found.status else replace(found, status=status, reason=untried(problem))
 
 
 def _mended(

@@ -16,7 +16,7 @@ from planner.plan import Status, Step, StoppedBy, exact, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.chain import entering, reentry
-from planner.repair.created import UNTRIED, claimed, with_spare
+from planner.repair.created import claimed, untried, with_spare
 from planner.repair.firsts import irrelevant_firsts
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
@@ -93,7 +93,7 @@ def patch(
     except STOPS as stop:
         return _nothing(stopped_by(stop))
     status = claimed(problem, found.status)
-    return found if status is found.status else _without_proof(found, status)
+    return found if status is found.status else _without_proof(found, status, untried(problem))
 
 
 def _checked(weight: Number | float) -> Number:
@@ -116,8 +116,8 @@ def _fitting(problem: Problem, remaining: Sequence[Step], banned: Collection[Ato
     return tuple(found[::-1])
 
 
-def _without_proof(found: Patch, status: Status) -> Patch:
-    return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, lower_bound=None, reason=UNTRIED)
+def _without_proof(found: Patch, status: Status, reason: str) -> Patch:
+    return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, lower_bound=None, reason=reason)
 
 
 def after(problem: Problem, steps: Iterable[Step]) -> Problem:

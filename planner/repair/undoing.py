@@ -15,7 +15,7 @@ from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.collecting import collecting, settled
-from planner.repair.created import UNTRIED, claimed, with_spare
+from planner.repair.created import claimed, untried, with_spare
 from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.repair.sparing import Sparing
 from planner.repair.values import Values
@@ -115,7 +115,7 @@ def undo(
     if status is found.status:
         return found
     left = [replace(each, proved=each.reason == _IN_PLACE) for each in found.left]
-    return replace(found, status=status, left=tuple(left), reason=UNTRIED)
+    return replace(found, status=status, left=tuple(left), reason=untried(problem))
 
 
 @dataclass(frozen=True, slots=True)

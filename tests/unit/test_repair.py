@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-from planner import Atom, Domain, Status, Step, Written, mend, patch, undo, validate
+from planner import Atom, Domain, Outcome, Status, Step, Written, mend, patch, undo, validate
 from planner.errors import InputError, PlanError
 from planner.model import FALSE, Goal
 from planner.plan import StoppedBy
@@ -360,3 +360,16 @@ def test_what_steps_that_undo_take_they_bring_back() -> None:
     found = undo(problem, [Atom("hung")], [Written(Atom("full"), "s1")])
     assert texts(each.step for each in found.steps) == ["fetch()", "empty()", "hang()"]
     assert (found.status, found.cost, found.is_whole) == (Status.OPTIMAL, 11, True)
+
+
+def test_patches_rest_on_intended_outcomes_and_prove_nothing_impossible():
+    domain = Domain("coins")
+    tails = [Outcome("0.5", ["heads"]), Outcome("0.5", ["tails"])]
+    domain.action("toss", {}, provides=["heads"], modifies=["tails"], outcomes=tails)
+    problem = domain.problem(goal=["heads"])
+    found = patch(problem, [])
+    assert [each.action for each in found.steps] == ["toss"]
+    assert found.status is Status.OPTIMAL
+    found = patch(domain.problem(goal=["tails"]), [])
+    assert (found.status, found.steps) == (Status.UNKNOWN, None)
+    assert "intended outcomes" in found.reason

@@ -303,7 +303,6 @@ def with_action(**changes):
 @pytest.mark.parametrize(
     ("given", "construct"),
     [
-        (with_action(outcomes=(Outcome(Decimal("0.5")),)), "uncertain outcomes (of go0)"),
         (replace(chain(), unknown=(fact("p1"),)), "unknown facts"),
         (replace(chain(), goal=Goal(fact("p3"), (SoftGoal(fact("p1"), 1),))), "soft goals"),
     ],
@@ -312,6 +311,15 @@ def test_what_has_no_meaning_yet_is_refused(given, construct):
     result = solve(given)
     assert result.status is Status.UNSUPPORTED
     assert result.reason == f"search does not take {construct} yet"
+
+
+def test_actions_with_outcomes_are_planned_on_as_intended_and_nothing_is_unsolvable():
+    plain, given = chain(), with_action(outcomes=(Outcome(Decimal("0.5")), Outcome(Decimal("0.5"), (fact("p9"),))))
+    result = solve(given)
+    assert (result.status, result.plan.steps) == (Status.OPTIMAL, solve(plain).plan.steps)
+    assert "intended outcomes" in result.reason
+    result = solve(replace(given, goal=Goal(fact("p9"))))
+    assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.INCOMPLETE)
 
 
 def test_costs_are_exact():
