@@ -148,14 +148,14 @@ class Vocabulary:
 def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
     if step.policy is None:
         return
-    names = {each.name.removeprefix("?") for each in action.parameters}
+    names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
     for name in step.policy.lock if isinstance(step.policy.lock, tuple) else ():
         if name not in names:
             message = f"{action.signature} has no parameter {name!r} to lock"
             yield where.error("unknown-argument", message, "policy", "lock", hint=near(name, names))
     if step.policy.cache_for and "read_only" not in action.tags:
-        message = f"answers of {action.name} are kept, though it is not tagged read_only: it will not always be called"
-        yield where.warning("cache", message, "policy", "cache_for")
+        message = f"{action.name} is not tagged read_only: no answer of it serves again"
+        yield where.error("cache", message, "policy", "cache_for")
 
 
 def without_handler(plan: ActionPlan, vocabulary: Vocabulary, able: Iterable[str]) -> Iterator[PlanFinding]:

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from executor.record.events import Rung
+from executor.world.policy import is_amount
+from planner.errors import InputError, did_you_mean
 
 SECONDS: Final = 10.0
 """The time for one patch, where nothing else is said."""
+RUNGS: Final = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
+"""The rungs that a run takes after retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +27,31 @@ class Recovery:
     steps, if there is a goal: it is LOWERED then.
     """
 
-    rungs: tuple[Rung, ...] = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
+    rungs: tuple[Rung, ...] = RUNGS
     weight: float = 0
     time_limit: float = SECONDS
     most_patches: int = 100
     most_repeats: int = 3
     leave_tasks: bool = False
+
+    def __post_init__(self) -> None:
+        given = (self.rungs,) if isinstance(self.rungs, str | Rung) else tuple(self.rungs)
+        for each in given:
+            if each not in RUNGS:
+                known = [f"Rung.{rung.name}" for rung in RUNGS]
+                hint = did_you_mean(f"Rung.{str(each).upper()}", known) or f"there are {', '.join(known)}"
+                raise InputError(f"rungs are a tuple of those that a run may take, not {each!r}", hint=hint)
+        object.__setattr__(self, "rungs", given)
+        for name, fits, what in (
+            ("weight", is_amount(self.weight), "a number, 0 or more"),
+            ("time_limit", is_amount(self.time_limit) and self.time_limit > 0, "a number of seconds above 0"),
+            ("most_patches", _is_count(self.most_patches), "a number, 0 or more"),
+            ("most_repeats", _is_count(self.most_repeats), "a number, 0 or more"),
+            ("leave_tasks", isinstance(self.leave_tasks, bool), "True or False"),
+        ):
+            if not fits:
+                raise InputError(f"{name} is {what}, not {getattr(self, name)!r}")
+
+
+def _is_count(value: object) -> bool:
+    return is_amount(value) and isinstance(value, int)

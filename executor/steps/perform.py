@@ -7,9 +7,11 @@ import contextlib
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from executor.looking.judge import literal_of
+from executor.steps.turns import GRACE, Turns, is_over
 from executor.world.policy import Policy
 from executor.world.results import ActionResult, Wait, result_of
 from executor.world.threads import called, in_thread
@@ -17,9 +19,6 @@ from executor.world.world import Skill
 from planner.plan import Step
 from planner.records import dataclass, field
 
-GRACE: Final = 1.0
-"""Seconds for a handler to come to its end when it was cancelled."""
-PAUSE: Final = 0.02
 _WORKING: Final[dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]]] = {}
 """Handlers that were given up, and whether they are still at work: by domain, action and arguments."""
 
@@ -58,10 +57,7 @@ class Performer:
     """What all runs of one executor share: which handlers are at work, whose turn it is, and answers to serve again."""
 
     _domain: str = ""
-    _locks: dict[tuple[str, tuple[str, ...]], asyncio.Lock] = field(default_factory=dict)
-    _keepers: dict[tuple[str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=dict)
-    """Who was given up with a lock, and whether it is still at work."""
-    _rates: dict[str, Any] = field(default_factory=dict)
+    _turns: Turns = field(default_factory=Turns)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
     _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)
 
@@ -104,7 +100,7 @@ class Performer:
         return answer
 
     async def _call(self, skill: Skill, step: Step, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
-        if not await _is_over(self._working.get(self._key(step)), timeout):
+        if not await is_over(self._working.get(self._key(step)), timeout):
             return Attempt(ActionResult.failed("its handler is still at work from before"))
         try:
             returned = await self._returned(skill, step, given, timeout)
@@ -165,32 +161,19 @@ class Performer:
     async def _turn(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[bool]:
         """Wait until it is the step's turn; yield whether it is, which takes its lock."""
         async with contextlib.AsyncExitStack() as stack:
-            free = not policy.lock or await stack.enter_async_context(self._locked(step, arguments, policy))
+            free = True
+            if policy.lock is not False:
+                names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
+                key = step.action, tuple([str(arguments.get(name)) for name in names])
+                left = partial(self._given_up, step)
+                free = await stack.enter_async_context(self._turns.lock(key, policy.timeout, left))
             if free and policy.rate is not None:
-                await stack.enter_async_context(self._limiter(step.action, policy.rate))
+                await self._turns.rate(step.action, policy.rate)
             yield free
 
-    @contextlib.asynccontextmanager
-    async def _locked(self, step: Step, arguments: Mapping[str, Any], policy: Policy) -> AsyncIterator[bool]:
-        """Take the lock of `step`, and yield whether it is free: a handler that was given up keeps it to its end."""
-        names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-        key = step.action, tuple([str(arguments.get(name)) for name in names])
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            free = await _is_over(self._keepers.get(key), policy.timeout)
-            if free:
-                self._keepers.pop(key, None)
-            try:
-                yield free
-            finally:
-                if self.still_working(step):
-                    self._keepers[key] = self._working[self._key(step)]
-
-    def _limiter(self, action: str, rate: tuple[int, float]) -> Any:
-        from aiolimiter import AsyncLimiter  # noqa: PLC0415 - few actions have a rate
-
-        if action not in self._rates:
-            self._rates[action] = AsyncLimiter(*rate)
-        return self._rates[action]
+    def _given_up(self, step: Step) -> Callable[[], bool] | None:
+        """Return what says whether a handler of `step` that was given up works, if there is one."""
+        return self._working[self._key(step)] if self.still_working(step) else None
 
     def _served(self, step: Step, given: Mapping[str, Any], policy: Policy) -> ActionResult | None:
         """Return an earlier answer that still serves."""
@@ -200,17 +183,6 @@ class Performer:
         if found is None or found[0] < asyncio.get_running_loop().time():
             return None
         return found[1]
-
-
-async def _is_over(works: Callable[[], bool] | None, timeout: float | None) -> bool:  # noqa: ASYNC109 - of the handler
-    """Wait for a handler that was given up, if there `works` one; return whether it has come back."""
-    if works is None:
-        return True
-    clock = asyncio.get_running_loop().time
-    until = clock() + (GRACE if timeout is None else timeout)
-    while works() and clock() < until:  # noqa: ASYNC110 - threads tell nobody that they end
-        await asyncio.sleep(PAUSE)
-    return not works()
 
 
 def _kept_out() -> Attempt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,7 @@ from executor.world.world import Skill
 from planner.errors import InputError
 from planner.model import Action
 
+_LOG: Final = logging.getLogger(__name__)
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
 """Tags of actions that may be done twice."""
 
@@ -61,7 +63,12 @@ def _matches(policy: Policy, got: Attempt) -> bool:
     if isinstance(policy.retry_on, tuple):
         failure = got.raised or (TimeoutError() if got.in_doubt else None)
         return failure is None or isinstance(failure, policy.retry_on)
-    return policy.retry_on(got.raised or got.result)
+    assert callable(policy.retry_on), "a single type has become a tuple"  # noqa: S101 - `Policy` sees to it
+    try:
+        return bool(policy.retry_on(got.raised or got.result))
+    except Exception:  # noqa: BLE001 - whatever it raises, it has not said yes
+        _LOG.exception("retry_on of %s failed", policy)
+        return False
 
 
 def pause(policy: Policy, attempts: int, rng: random.Random) -> float:

@@ -139,8 +139,10 @@ class Context:
     _on_replanning: Callable[[str], None]
 
     def progress(self, text: str, fraction: float | None = None) -> None:
-        """Tell whoever follows the run how far the step is; `fraction` is between 0 and 1."""
-        self._on_progress(text, fraction)
+        """Tell whoever follows the run how far the step is; raises `InputError` for a `fraction` not from 0 to 1."""
+        if fraction is not None and not (isinstance(fraction, int | float) and 0 <= fraction <= 1):
+            raise InputError(f"the fraction that is done is between 0 and 1, not {fraction!r}")
+        self._on_progress(str(text), fraction)
 
     def request_replanning(self, reason: str = "") -> None:
         """Ask for another plan for what is left, once this step is over."""

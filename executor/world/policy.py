@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from planner.errors import InputError
+from planner.errors import InputError, did_you_mean
+from planner.model import Action
 
 Choice = Literal["best first", "in order"]
 CHOICES: Final = ("best first", "in order")
@@ -25,9 +27,10 @@ class Policy:
     where the handler did not say itself that it failed: it raised, or took too long, or its effects are missing though
     it says that it is done. What is not idempotent is tried again only if all its effects were conclusively seen to be
     missing, or where its handler says that it failed and `retries` are stated. `retry_on` are exception types, or a
-    function of the failure (an exception, or the `ActionResult`); None means all. `lock` keeps two steps with the same
-    arguments from running at once, in all runs of one executor; a tuple of parameters names those that count. `rate` is
-    (how many, in how many seconds). `cache_for` serves answers of read-only actions again.
+    function of the failure (an exception, or the `ActionResult`), which says no where it raises; None means all. `lock`
+    keeps two steps with the same arguments from running at once, in all runs of one executor; a tuple of parameters
+    names those that count, an empty one none of them. `rate` is (how many, in how many seconds): no more are begun
+    within any such time. `cache_for` serves answers of read-only actions again.
 
     `skills` says which of several handlers of an action is called: "best first" is the one that failed least in this
     run, and another one as soon as it fails; "in order" is the one that was declared first, and the next when its
@@ -45,7 +48,7 @@ class Policy:
     backoff: float = 0.5
     longest: float = 30.0
     jitter: float = 0.5
-    retry_on: tuple[type[BaseException], ...] | Callable[[Any], bool] | None = None
+    retry_on: type[BaseException] | tuple[type[BaseException], ...] | Callable[[Any], bool] | None = None
     skills: Choice | Callable[[tuple[str, ...], Mapping[str, int]], str] = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
@@ -53,22 +56,76 @@ class Policy:
     cache_for: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.on_error not in ON_ERROR:
-            raise InputError(f"on_error is one of {', '.join(ON_ERROR)}, not {self.on_error!r}")
-        if not callable(self.skills) and self.skills not in CHOICES:
-            raise InputError(f"skills is one of {', '.join(CHOICES)}, or a function, not {self.skills!r}")
-        for name in ("timeout", "backoff", "longest", "jitter", "cache_for"):
+        if isinstance(self.retry_on, type) and issubclass(self.retry_on, BaseException):
+            object.__setattr__(self, "retry_on", (self.retry_on,))
+        for name, (fits, what) in _FIELDS.items():
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and value >= 0):
-                raise InputError(f"{name} is a number of seconds, not {value!r}")
-        if self.retries is not None and not (isinstance(self.retries, int) and self.retries >= 0):
-            raise InputError(f"retries are a number of further attempts, not {self.retries!r}")
-        if self.retry_on is not None and not callable(self.retry_on):
-            kinds = self.retry_on if isinstance(self.retry_on, tuple) else ()
-            if not kinds or not all(isinstance(each, type) and issubclass(each, BaseException) for each in kinds):
-                raise InputError(f"retry_on is a tuple of exception types, or a function, not {self.retry_on!r}")
-        if self.rate is not None and not (len(self.rate) == 2 and self.rate[0] >= 1 and self.rate[1] > 0):
-            raise InputError(f"rate is (how many, in how many seconds), not {self.rate!r}")
+            if not fits(value):
+                raise InputError(f"{name} is {what}, not {value!r}", hint=_hint(name, value))
+
+    def check(self, action: Action) -> None:
+        """Raise `InputError` for what means nothing where steps of `action` are tried."""
+        names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
+        for name in self.lock if isinstance(self.lock, tuple) else ():
+            if name not in names:
+                hint = did_you_mean(name, names) or f"the parameters are {', '.join(names) or 'none'}"
+                raise InputError(f"{action.signature} has no parameter {name!r} to lock", hint=hint)
+        if self.cache_for and "read_only" not in action.tags:
+            hint = "tag it so, or leave cache_for out"
+            raise InputError(f"{action.name} is not tagged read_only: no answer of it serves again", hint=hint)
 
 
+def is_amount(value: object) -> bool:
+    """Return whether `value` is a number, 0 or more, and finite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _says_when(value: object) -> bool:
+    """Return whether `value` can say which failures are tried again."""
+    if isinstance(value, tuple):
+        return bool(value) and all(isinstance(each, type) and issubclass(each, BaseException) for each in value)
+    return value is None or (callable(value) and not isinstance(value, type))
+
+
+def _is_rate(value: object) -> bool:
+    if value is None:
+        return True
+    return (
+        isinstance(value, tuple) and len(value) == 2 and _is_whole(value[0], 1) and is_amount(value[1]) and value[1] > 0
+    )
+
+
+def _hint(name: str, value: Any) -> str | None:
+    """Return how what somebody may have meant by `value` is written."""
+    if name == "lock" and isinstance(value, str | list):
+        return f"write ({', '.join(map(repr, [value] if isinstance(value, str) else value))},)"
+    if name == "retry_on":
+        return "such as (TimeoutError, OSError)"
+    if name in ("timeout", "cache_for") and value == math.inf:
+        return "leave it out"
+    return did_you_mean(value, ON_ERROR if name == "on_error" else CHOICES) if isinstance(value, str) else None
+
+
+_SECONDS: Final = "a number of seconds"
+_FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "timeout": (lambda value: value is None or is_amount(value), _SECONDS),
+    "retries": (lambda value: value is None or _is_whole(value, 0), "a number of further attempts"),
+    "backoff": (is_amount, _SECONDS),
+    "longest": (is_amount, _SECONDS),
+    "jitter": (is_amount, _SECONDS),
+    "retry_on": (_says_when, "a tuple of exception types, or a function"),
+    "skills": (lambda value: callable(value) or value in CHOICES, f"one of {', '.join(CHOICES)}, or a function"),
+    "on_error": (lambda value: value in ON_ERROR, f"one of {', '.join(ON_ERROR)}"),
+    "lock": (
+        lambda value: isinstance(value, bool) or (isinstance(value, tuple) and all(isinstance(e, str) for e in value)),
+        "True, or a tuple of parameters",
+    ),
+    "rate": (_is_rate, "(how many, in how many seconds)"),
+    "cache_for": (is_amount, _SECONDS),
+}
+"""What fits each field, as a function and in words."""
 DEFAULT: Final = Policy()

@@ -99,6 +99,10 @@ class Wait:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise InputError(f"a handler waits for {name} that are no number of seconds: {value!r}")
+        choices: Any = self.choices
+        if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
+            hint = f"write ({choices!r},)" if isinstance(choices, str) else None
+            raise InputError(f"choices are a tuple of texts, not {choices!r}", hint=hint)
         object.__setattr__(self, "choices", tuple(self.choices))
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.world.observers import Observer
-from executor.world.policy import DEFAULT, Policy
+from executor.world.policy import DEFAULT, Policy, is_amount
 from planner.declare import Domain, resolve_action
-from planner.declare.handlers import check_handler
+from planner.declare.handlers import check_handler, check_takes_some
 from planner.declare.places import definition
 from planner.declare.types import Types
 from planner.errors import InputError
@@ -80,9 +80,9 @@ class World:
         A second handler under another `name` is another skill for the same action. Raises `DeclarationError` where the
         function does not take the parameters of the action.
         """
-        found = resolve_action(self.model, action)
+        found = self._action(action, "handler")
         if policy is not None:
-            self.policies[found.name] = policy
+            self.policy(action, policy)
 
         def bind(function: Function) -> Function:
             check_handler(found, function, Types.of(self.model.types), definition(function))
@@ -109,8 +109,16 @@ class World:
         `conclusive` with `settle_within` seconds: what is not seen by then did not happen. Raises `DeclarationError`
         where function and pattern do not fit.
         """
+        if not all(isinstance(each, str) for each in (pattern, *more)):
+            raise InputError("@world.observer takes patterns of facts", hint="@world.observer('at(robot, _)')")
+        if not is_amount(settle_within):
+            raise InputError(f"settle_within is a number of seconds, not {settle_within!r}")
+        if timeout is not None and not (is_amount(timeout) and timeout > 0):
+            raise InputError(f"timeout is a number of seconds above 0, or None, not {timeout!r}")
 
         def bind(function: Function) -> Function:
+            if not callable(function):
+                raise definition(function).error(f"{function!r} is no function", "an observer is a function that looks")
             for each in (pattern, *more):
                 observer = Observer.of(
                     function,
@@ -129,19 +137,31 @@ class World:
     def check(self, action: str) -> Callable[[Function], Function]:
         """Return a decorator that makes a function the check right before `action`: DESIGN's `validate`.
 
-        It takes what handlers take, and returns True or None to pass, or False, or the reason why not as text.
+        It takes those parameters of the action that it names, and returns True or None to pass, or False, or the reason
+        why not as text. Raises `DeclarationError` for what takes anything else.
         """
-        found = resolve_action(self.model, action)
+        found = self._action(action, "check")
 
         def bind(function: Function) -> Function:
+            check_takes_some(found, function, definition(function))
             self.checks[found.name] = function
             return function
 
         return bind
 
     def policy(self, action: str, policy: Policy) -> None:
-        """Say how steps of `action` are tried."""
-        self.policies[resolve_action(self.model, action).name] = policy
+        """Say how steps of `action` are tried; raises `InputError` for what means nothing for them."""
+        found = resolve_action(self.model, action)
+        if not isinstance(policy, Policy):
+            raise InputError(f"a policy is a Policy, not {policy!r}", hint="such as Policy(timeout=30)")
+        policy.check(found)
+        self.policies[found.name] = policy
+
+    def _action(self, name: object, decorator: str) -> Action:
+        """Return the action that `name` means; raises `InputError`, also where a decorator was given no name."""
+        if not isinstance(name, str):
+            raise InputError(f"@world.{decorator} takes the name of an action", hint=f"@world.{decorator}('move')")
+        return resolve_action(self.model, name)
 
     def policy_of(self, action: str) -> Policy:
         """Return how steps of `action` are tried."""

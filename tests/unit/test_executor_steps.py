@@ -1,6 +1,7 @@
 """One step: its handler, its parameters, its policy, its context."""
 
 import asyncio
+import operator
 import threading
 from typing import Annotated
 
@@ -257,8 +258,6 @@ def parts(policy, count=3):
 @pytest.mark.parametrize(("lock", "at_once"), [(False, 3), (True, 3), ((), 1)])
 def test_locks(lock, at_once):
     world, problem, most, _ = parts(Policy(lock=lock))
-    if lock == ():
-        world, problem, most, _ = parts(Policy(lock=("nothing",)))
     assert run_virtual(Executor(world, model="dag").run(problem)).status is RunStatus.SUCCEEDED
     assert max(most) == at_once
 
@@ -269,10 +268,55 @@ def test_no_more_steps_are_at_work_than_allowed():
     assert max(most) == 2
 
 
-def test_rates():
-    world, problem, _, begun = parts(Policy(rate=(1, 10)), 3)
+@pytest.mark.parametrize(("rate", "times"), [((1, 10), [0, 10, 20, 30, 40]), ((2, 10), [0, 0, 10, 10, 20])])
+def test_rates(rate, times):
+    world, problem, _, begun = parts(Policy(rate=rate), 5)
     run_virtual(Executor(world, model="dag").run(problem))
-    assert [round(each - begun[0]) for each in begun] == [0, 10, 20]
+    assert [round(each - begun[0]) for each in begun] == times
+
+
+def test_a_rate_holds_in_one_event_loop_after_the_other():
+    world, problem, _, begun = parts(Policy(rate=(1, 0.05)), 1)
+    executor = Executor(world)
+    for _ in range(3):
+        asyncio.run(executor.run(problem))
+    assert [each for each in map(operator.sub, begun[1:], begun) if each < 0.049] == []
+
+
+@pytest.mark.parametrize("policy", [Policy(lock=True), Policy(lock=()), Policy(lock=(), rate=(9, 0.01))])
+def test_an_executor_serves_one_event_loop_after_the_other(policy):
+    """Two runs want the same locks in each loop, so that somebody has to wait for them in each."""
+    world, problem, _, _ = parts(policy)
+    executor = Executor(world, model="dag")
+
+    async def both():
+        return await asyncio.gather(executor.run(problem), executor.run(problem))
+
+    for _ in range(2):
+        outcomes = run_virtual(both())
+        assert [(each.status, [step.attempts for step in each.steps]) for each in outcomes] == [
+            (RunStatus.SUCCEEDED, [1, 1, 1])
+        ] * 2
+
+
+def test_a_lock_keeps_out_runs_in_other_threads():
+    domain, world = one()
+    inside, most = [], []
+
+    @world.handler("do", policy=Policy(lock=True))
+    async def do():
+        inside.append(1)
+        most.append(len(inside))
+        await asyncio.sleep(0.05)
+        inside.pop()
+
+    executor, problem = Executor(world), domain.problem(goal=["done"])
+    threads = [threading.Thread(target=lambda: asyncio.run(executor.run(problem))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1]
 
 
 def test_answers_of_what_only_reads_are_served_again():

@@ -413,7 +413,7 @@ TABLE = [
         "answers kept of what is not only read",
         [("steps.0.policy", {"cache_for": 5})],
         [
-            "steps[1].policy.cache_for: warning: step 'go': answers of move are kept, though it is not tagged read_only: it will not always be called [cache]"
+            "steps[1].policy.cache_for: error: step 'go': move is not tagged read_only: no answer of it serves again [cache]"
         ],
     ),
     (
