@@ -68,6 +68,12 @@ class Budget:
         """Seconds that are left, never negative; None without a limit."""
         return None if self.time_limit is None else max(0.0, self.time_limit - self.elapsed)
 
+    def part(self, seconds: float | None) -> Budget:
+        """Return what may be used in the next so many `seconds`; None: all that is left."""
+        left = self.remaining
+        limit = left if seconds is None else seconds if left is None else min(left, seconds)
+        return Budget(limit, self.memory_limit, self.cancel)
+
     def check(self) -> None:
         """Raise `LimitReached` when time, memory or patience has run out."""
         if self.cancel is not None and self.cancel.is_set():

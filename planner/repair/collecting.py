@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from planner.annotations import Final
 from planner.model import TRUE, Action, Atom, Formula, Problem
 from planner.model.formulas import conjunction
 from planner.plan import Step
 from planner.repair.stages import Choice, moving, staged
+
+_AS_BEFORE: Final = "@as-before-"
 
 
 def collecting(plain: Problem, wishes: Sequence[Formula], kept: Sequence[Atom]) -> Choice:
@@ -31,5 +34,10 @@ def settled(holding: Iterable[bool]) -> list[str]:
     return [_name(place, holds=holds) for place, holds in enumerate(holding)]
 
 
+def as_before(names: Iterable[str]) -> frozenset[int]:
+    """Return the places of the wishes that the special actions of `names` find to hold."""
+    return frozenset([int(name.removeprefix(_AS_BEFORE)) for name in names if name.startswith(_AS_BEFORE)])
+
+
 def _name(place: int, *, holds: bool) -> str:
-    return f"@as-before-{place}" if holds else f"@give-up-{place}"
+    return f"{_AS_BEFORE}{place}" if holds else f"@give-up-{place}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
@@ -13,8 +13,9 @@ from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.created import claimed, untried, with_spare
-from planner.repair.pointer import KEEP, keeping
+from planner.repair.pointer import KEEP, keeping, keeping_all
 from planner.repair.search import STOPS, Chooser, stopped_by
+from planner.repair.ways import Ways
 from planner.validate import Simulation, validate
 
 
@@ -46,7 +47,8 @@ class Mended:
     @property
     def left_out(self) -> tuple[int, ...]:
         """The places of the given steps that are left out."""
-        return tuple([place for place in range(len(self.given)) if place not in self.origins])
+        kept = set(self.kept)
+        return tuple([place for place in range(len(self.given)) if place not in kept])
 
     @property
     def inserted(self) -> tuple[int, ...]:
@@ -82,22 +84,37 @@ def mend(
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
-    plain = to_adl(relevant_part(whole, [step.action for step in fitting.values()]))
-    choice = keeping(barred(plain, actions_of(forbidden), frozenset()), fitting, len(given))
+    banned, budget = actions_of(forbidden), Budget(time_limit, memory_limit, cancel)
+    plain = barred(to_adl(relevant_part(whole, [step.action for step in fitting.values()])), banned, frozenset())
+    usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
     try:
-        chooser = Chooser(choice, Budget(time_limit, memory_limit, cancel))
+        start = _start(whole, plain, usable, len(given), budget)
+        chooser = Chooser(keeping(plain, usable, len(given)), budget)
     except STOPS as stop:
         return Mended(Status.UNKNOWN, stopped_by(stop), given, misfits=misfits, reason=_lacking(stopped_by(stop)))
-    found = _mended(whole, given, chooser, misfits)
+    found = _mended(whole, given, chooser, None if start is None else chooser.named(start), misfits)
     status = claimed(problem, found.status)
     return found if status is found.status else replace(found, status=status, reason=untried(problem))
 
 
+def _start(
+    problem: Problem, plain: Problem, usable: Mapping[int, Step], number: int, budget: Budget
+) -> list[str | Step] | None:
+    """Return what keeps all `usable` steps, by place, after new ones; None where no such plan is found soon."""
+    ways = Ways.of(Simulation(problem), tuple(usable.values()), 0, ())
+    new = ways.reached(0, plain, budget) if ways.missing and not ways.first else None
+    return None if new is None else [*new, *keeping_all(usable, number)]
+
+
 def _mended(
-    problem: Problem, given: tuple[Step, ...], chooser: Chooser, misfits: tuple[tuple[int, str], ...]
+    problem: Problem,
+    given: tuple[Step, ...],
+    chooser: Chooser,
+    start: list[int] | None,
+    misfits: tuple[tuple[int, str], ...],
 ) -> Mended:
-    found = chooser.fewest()
+    found = chooser.fewest(start)
     if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
         reason = "no steps lead to the goal" if found.proved else _lacking(found.stopped_by)

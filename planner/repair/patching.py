@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from planner.answer import unsupported
@@ -20,6 +20,7 @@ from planner.repair.created import claimed, untried, with_spare
 from planner.repair.firsts import irrelevant_firsts
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
+from planner.repair.ways import Ways
 from planner.validate import Simulation, validate
 
 
@@ -61,6 +62,7 @@ def patch(
     forbidden: Iterable[Step] = (),
     not_first: Iterable[Step] = (),
     time_limit: float | None = 10.0,
+    proof_time: float | None = None,
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> Patch:
@@ -75,11 +77,15 @@ def patch(
 
     It is one search, in which the old steps are actions that follow each other. (That repaired plans had better be
     close to the old ones: Fox, Gerevini, Long and Serina, 2006.) All plans are validated. Limits are those of
-    `planner.solve`; when one is reached, the best patch so far is returned, and `stopped_by` says which.
+    `planner.solve`; when one is reached, the best patch so far is returned, and `stopped_by` says which. Once a patch
+    is known, no more than `proof_time` seconds are spent on a better one, or on the proof that there is none. First,
+    re-entries that need few new steps are tried: what is needed from some step on is found by regression, and reached
+    by a search of its own.
 
     Raises `InputError` for a weight or limits that are none, `PlanError` for fixed steps that do not fit the problem.
     """
     check_limits(time_limit, memory_limit)
+    check_limits(proof_time, None)
     weight = _checked(weight)
     refused = unsupported(problem)
     if refused is not None:
@@ -87,7 +93,7 @@ def patch(
     budget, banned = Budget(time_limit, memory_limit, cancel), actions_of(forbidden)
     now = after(with_spare(problem, (*fixed, *remaining)), fixed)
     old = _fitting(now, remaining, banned)
-    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget)
+    patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
     try:
         found = patching.result()
     except STOPS as stop:
@@ -146,61 +152,92 @@ class _Patching:
     forbidden: frozenset[Atom]
     not_first: frozenset[Atom]
     budget: Budget
+    proof_time: float | None
 
     def result(self) -> Patch:
         """Return the best patch; raises `LimitReached` before there is any."""
         simulation = Simulation(self.problem)
-        place = self._direct(simulation)
+        ways = Ways.of(simulation, self.old, self.weight, self.not_first)
+        place = ways.direct(self.budget.check)
         known = None if place is None else self._patched(self.old[place:], place)
         if known is not None and known.cost == 0 and known.dropped == self._lost:
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
-        return self._searched(known, simulation)
+        try:
+            return self._improved(known, ways, simulation)
+        except STOPS as stop:
+            if known is None:
+                raise
+            return replace(known, stopped_by=stopped_by(stop))
+
+    def _improved(self, known: Patch | None, ways: Ways, simulation: Simulation) -> Patch:
+        """Return the best patch, perhaps what is `known`."""
+        plain, firsts = self._plain(simulation)
+        whole = Chooser(Choice(barred(plain, self.forbidden, self.not_first), {}), self.budget)
+        if whole.task.unreachable_goal is not None:
+            return _nothing(StoppedBy.EXHAUSTED, proved=True)
+        cost = exact(Decimal(whole.least_cost()) / whole.task.resolution)
+        least = self._at_best(exact_sum([cost, self.weight * ways.first]), ways.first)
+        for found in self._near(ways, barred(plain, self.forbidden, ()), firsts):
+            known = found if known is None else min(known, found, key=_rank)
+            if _rank(known) == least:
+                return replace(
+                    known, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=known.objective
+                )
+        choice = reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
+        return self._searched(choice, known, least[0])
 
     @property
     def _lost(self) -> int:
         return len(self.remaining) - len(self.old)
 
-    def _direct(self, simulation: Simulation) -> int | None:
-        """Return the best place at which the old steps go on without any new one; None where there is none."""
-        old, costs = self.old, [exact_sum([step.cost for step in self.old])]
-        for step in old:
-            costs.append(costs[-1] - step.cost)
-        for place in sorted(range(len(old) + 1), key=lambda place: (costs[place] + self.weight * place, place)):
-            self.budget.check()
-            if self._works(simulation, old[place:]):
-                return place
-        return None
+    def _at_best(self, charge: Number, dropped: int) -> tuple[Number, int]:
+        """Return the rank of a patch with this `charge`, that drops so many of the steps that fit."""
+        return exact_sum([charge, self.weight * self._lost]), self._lost + dropped
 
-    def _works(self, simulation: Simulation, steps: Sequence[Step]) -> bool:
-        """Return whether `steps` lead from here to the goal."""
-        if steps and (actions_of(steps[:1]) & self.not_first or simulation.objection(steps[0]) is not None):
-            return False
-        trial = simulation.copy()
-        for step in steps:
-            if trial.objection(step) is not None:
-                return False
-            trial.apply(step)
-        return trial.holds(self.problem.goal.hard)
+    def _near(self, ways: Ways, plain: Problem, firsts: Sequence[Step]) -> Iterator[Patch]:
+        """Yield patches that seem to need few new steps; `firsts` are irrelevant ones to begin with."""
+        best: tuple[Number, int] | None = None
+        for place in ways.promising():
+            if best is not None and self._at_best(ways.charges[place], place) >= best:
+                continue
+            new = ways.reached(place, plain, self.budget)
+            if new is None:
+                continue
+            for steps, kept_from in ways.begun(new, place, firsts):
+                found = self._patched(steps, kept_from)
+                best = _rank(found) if best is None else min(best, _rank(found))
+                yield found
 
-    def _searched(self, known: Patch | None, simulation: Simulation) -> Patch:
-        """Return the best patch, which is at least as good as what is `known`."""
+    def _searched(self, choice: Choice, known: Patch | None, bound: Number) -> Patch:
+        """Return the best patch, which is at least as good as what is `known`; none is below `bound`."""
+        budget = self.budget if known is None else self.budget.part(self.proof_time)
         try:
-            chooser = Chooser(self._choice(simulation), self.budget)
+            chooser = Chooser(choice, budget)
+            names = [] if known is None else self._names(known)
+            prices, start = Prices(cost=len(self.old) + 1), chooser.named(names) if names else None
         except STOPS as stop:
-            return _nothing(stopped_by(stop)) if known is None else replace(known, stopped_by=stopped_by(stop))
-        prices = Prices(cost=len(self.old) + 1)
-        names = [] if known is None else entering(known.dropped - self._lost, len(self.old))
-        found = chooser.best(prices, chooser.named(names) if names else None)
+            if known is None:
+                return _nothing(stopped_by(stop))
+            return replace(known, stopped_by=stopped_by(stop), lower_bound=bound)
+        found = chooser.best(prices, start)
         if found.plan is None:
-            return _nothing(found.stopped_by, proved=found.proved)
+            if known is None:
+                return _nothing(found.stopped_by, proved=found.proved)
+            return replace(known, stopped_by=found.stopped_by, lower_bound=bound)
         best = self._patched(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
         if found.proved:
             return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
-        bound = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
-        return replace(best, stopped_by=found.stopped_by, lower_bound=bound)
+        best = best if known is None else min(known, best, key=_rank)
+        searched = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
+        return replace(best, stopped_by=found.stopped_by, lower_bound=max(bound, searched))
 
-    def _choice(self, simulation: Simulation) -> Choice:
-        """Return the choice of a re-entry, in which nothing irrelevant is left."""
+    def _names(self, known: Patch) -> list[str | Step]:
+        """Return the actions that make up what is `known`, in the choice of a re-entry."""
+        assert known.steps is not None  # noqa: S101 - it is a patch
+        return [*known.steps[: known.new], *entering(known.dropped - self._lost, len(self.old))]
+
+    def _plain(self, simulation: Simulation) -> tuple[Problem, list[Step]]:
+        """Return the problem in plain ADL, in which nothing irrelevant is left, and irrelevant steps to begin with."""
         relevant = relevant_part(self.problem, [step.action for step in self.old])
         firsts: list[Step] = []
         if self.not_first:
@@ -208,8 +245,7 @@ class _Patching:
         domain = self.problem.domain
         names = {*relevant.domain.actions, *(step.action for step in firsts)}
         actions = {name: action for name, action in domain.actions.items() if name in names}
-        plain = to_adl(replace(self.problem, domain=replace(domain, actions=actions)))
-        return reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
+        return to_adl(replace(self.problem, domain=replace(domain, actions=actions))), firsts
 
     def _patched(self, steps: tuple[Step, ...], place: int) -> Patch:
         """Return the patch with these `steps`, checked, which keep the old ones from `place` on."""
@@ -221,6 +257,11 @@ class _Patching:
         objective = exact_sum([verdict.cost, self.weight * dropped])
         new = len(steps) - kept
         return Patch(Status.SOLVED, StoppedBy.INCOMPLETE, steps, new, kept, dropped, verdict.cost, objective)
+
+
+def _rank(patch: Patch) -> tuple[Number, int]:
+    assert patch.objective is not None  # noqa: S101 - it is a patch
+    return patch.objective, patch.dropped
 
 
 def _nothing(stopped_by: StoppedBy, *, proved: bool = False) -> Patch:

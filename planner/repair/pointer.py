@@ -7,13 +7,14 @@ What is inserted leaves the pointer where it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from planner.model import Action, Problem
 from planner.plan import Step
 from planner.repair.stages import Choice, instance, moving, staged
 
 KEEP = "@keep-"
+_SKIP = "@skip-"
 
 
 def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
@@ -24,7 +25,7 @@ def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
     special: list[Action] = []
     steps: dict[str, tuple[Step, ...]] = {}
     for place in range(number):
-        skip, keep = f"@skip-{place}", f"{KEEP}{place}"
+        skip, keep = f"{_SKIP}{place}", f"{KEEP}{place}"
         special.append(moving(Action(skip), skip, place, place + 1, 0))
         steps[skip] = ()
         if place in fitting:
@@ -34,3 +35,8 @@ def keeping(plain: Problem, fitting: Mapping[int, Step], number: int) -> Choice:
             steps[keep] = (step,)
     problem = staged(plain, special, plain.goal.hard, number, first_only=False)
     return Choice(problem, steps, {name: 1 for name, taken in steps.items() if not taken})
+
+
+def keeping_all(fitting: Container[int], number: int) -> list[str]:
+    """Return the names of the special actions that keep what is at the places of `fitting`, and skip the rest."""
+    return [f"{KEEP if place in fitting else _SKIP}{place}" for place in range(number)]

@@ -10,6 +10,8 @@ from planner.collector import collector_paused
 from planner.grounding import ground
 from planner.plan import Step, StoppedBy
 from planner.records import dataclass, replace
+from planner.repair.bounds import least_cost
+from planner.repair.lookahead import lookahead
 from planner.repair.stages import Choice
 from planner.search import Ending, Run, Space
 from planner.strategy import automatic
@@ -60,15 +62,17 @@ class Chooser:
         self._space = Space(self.task)
         self._penalties = [choice.penalties.get(action.step.action, 0) for action in self.task.actions]
 
-    def named(self, names: Iterable[str]) -> list[int] | None:
-        """Return the plan that takes the special actions of these names; None where it is none."""
-        numbers: dict[str, list[int]] = {}
+    def named(self, names: Iterable[str | Step]) -> list[int] | None:
+        """Return the plan that takes the special actions of these names, and these steps; None where it is none."""
+        numbers: dict[str | tuple[str, tuple[str, ...]], list[int]] = {}
         for number, action in enumerate(self.task.actions):
-            numbers.setdefault(action.step.action, []).append(number)
+            step = action.step
+            numbers.setdefault(step.action if step.action.startswith("@") else _key(step), []).append(number)
         state, plan = self._space.initial, []
         for name in names:
-            can = set(self._space.actions_in(state))
-            fitting = [each for each in numbers.get(name, ()) if each in can]
+            full = self._space.closed(state)
+            same = numbers.get(name if isinstance(name, str) else _key(name), ())
+            fitting = [each for each in same if not self._space.preconditions[each] & ~full]
             if not fitting:
                 return None
             plan.append(fitting[0])
@@ -98,6 +102,12 @@ class Chooser:
         task = replace(self.task, actions=tuple(actions))
         if known is not None:
             run.found(known, sum([charges[number] for number in known]))
+        run.proved(least_cost(task, charges, self._budget.check))
+        quick = None if run.lower_bound == run.limit else lookahead(task, charges, self._budget.check)
+        if quick is not None:
+            run.found(quick, sum([charges[number] for number in quick]))
+        if run.lower_bound == run.limit:
+            return Ending.EXHAUSTED
         search = automatic(Workplace(task, Space(task), run, self._budget.check), "anytime")
         while True:
             self._budget.check()
@@ -125,6 +135,10 @@ class Chooser:
     def _cost(self, actions: Iterable[int]) -> int:
         return sum([self.task.actions[number].cost for number in actions])
 
+    def least_cost(self) -> int:
+        """Return a lower bound of what all plans cost, in units of the task, without penalties."""
+        return least_cost(self.task, [action.cost for action in self.task.actions], self._budget.check)
+
     def penalty(self, plan: Iterable[int]) -> int:
         """Return the penalties of `plan`."""
         return sum([self._penalties[number] for number in plan])
@@ -133,3 +147,7 @@ class Chooser:
         """Return the steps that `plan` takes, each with the name of the action that stands for it."""
         taken = [self.task.actions[number].step for number in plan]
         return [(each.action, step) for each in taken for step in self._choice.steps.get(each.action, (each,))]
+
+
+def _key(step: Step) -> tuple[str, tuple[str, ...]]:
+    return step.action, step.arguments

@@ -12,6 +12,7 @@ from planner.model.actions import added, deleted
 from planner.model.formulas import TRUE, conjunction, conjuncts
 from planner.normalise import relevant_part
 from planner.records import dataclass, replace
+from planner.repair.covering import Covered
 from planner.validate.effects import staleness_of
 
 
@@ -61,7 +62,8 @@ class Sparing:
         Facts that were written do not count; those that are returned are to hold at the end, which needs actions, too.
         """
         found = relevant_part(problem)
-        own = [fact for fact in facts if not any(item.matches(fact) for item in self.written)]
+        written = Covered(self.written)
+        own = [fact for fact in facts if fact not in written]
         while True:
             ending = _ended_by(found.domain)
             kept = [fact for fact in own if fact.predicate in ending]

@@ -14,9 +14,9 @@ from planner.normalise import to_adl
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
-from planner.repair.collecting import collecting, settled
+from planner.repair.covering import Covered
 from planner.repair.created import claimed, untried, with_spare
-from planner.repair.search import STOPS, Chooser, stopped_by
+from planner.repair.restoring import RESTORED, Restored, Restoring
 from planner.repair.sparing import Sparing
 from planner.repair.values import Values
 from planner.validate import Simulation, validate
@@ -106,7 +106,7 @@ def undo(
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
     whole = with_spare(replace(problem, goal=Goal()), ())
-    values = Values(problem.domain, State(before), tuple([each.item for each in exempt]))
+    values = Values(problem.domain, State(before), Covered(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))
     found = _Undoing(whole, actions_of(forbidden), values, reversible, sparing, budget).result()
@@ -134,7 +134,7 @@ class _Undoing:
         wishes = {each.item: self.values.wish(each.item) for each in self.written if not each.in_place}
         now, then = Simulation(self.problem), Simulation(self.problem)
         is_whole = all(map(now.holds, wishes.values()))
-        found = _NOTHING if is_whole else self._search(list(wishes.values()), now)
+        found = RESTORED if is_whole else self._search(list(wishes.values()), now)
         steps = tuple([Step(step.action, step.arguments, then.cost(step)) for step in found.steps])
         with Finishing():
             verdict = validate(self.problem, steps)
@@ -143,7 +143,8 @@ class _Undoing:
             undoes = self._keys(then, steps)
         lost = [item for item, wish in wishes.items() if not then.holds(wish)]
         left = [Left(each.item, _IN_PLACE, proved=True) for each in self.written if each.in_place]
-        left += [self._left(item, wishes[item], found, now) for item in lost]
+        places = {item: place for place, item in enumerate(wishes)}
+        left += [self._left(item, wishes[item], found, now, alone=places[item] in found.hopeless) for item in lost]
         gone = {each.item for each in left}
         return Undo(
             Status.OPTIMAL if found.proved else Status.SOLVED,
@@ -154,18 +155,12 @@ class _Undoing:
             cost=verdict.cost,
         )
 
-    def _search(self, wishes: Sequence[Formula], now: Simulation) -> _Steps:
+    def _search(self, wishes: Sequence[Formula], now: Simulation) -> Restored:
         """Return the steps after which as few of `wishes` as can be fail."""
         able = self.sparing.without_rewriting(self.problem)
         wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
         plain = barred(to_adl(replace(wanted, goal=Goal())), self.forbidden, frozenset())
-        try:
-            chooser = Chooser(collecting(plain, wishes, kept), self.budget)
-        except STOPS as stop:
-            return _Steps((), proved=False, stopped_by=stopped_by(stop))
-        found = chooser.fewest(chooser.named(settled([now.holds(wish) for wish in wishes])))
-        steps = tuple([step for _, step in chooser.steps(found.plan or ())])
-        return _Steps(steps, found.proved, found.stopped_by)
+        return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.budget).restored()
 
     def _keys(self, simulation: Simulation, steps: Iterable[Step]) -> list[tuple[str, ...]]:
         """Apply `steps`, and return for each of them the keys of those that wrote what it restores."""
@@ -178,29 +173,22 @@ class _Undoing:
         found: list[dict[str, None]] = [{} for _ in range(number)]
         after = simulation.world.state
         restored = [fact for fact in last if (fact in before) is not self.values.held(fact) is (fact in after)]
+        table = State(restored)
         for each in reversed(self.written):
-            for fact in restored:
-                if each.item.matches(fact):
-                    found[last[fact] - 1][each.step] = None
+            for fact in table.matching(each.item):
+                found[last[fact] - 1][each.step] = None
         return [tuple(keys) for keys in found]
 
-    def _left(self, item: Atom, wish: Formula, found: _Steps, now: Simulation) -> Left:
+    def _left(self, item: Atom, wish: Formula, found: Restored, now: Simulation, *, alone: bool) -> Left:
+        """Return why `item` is not as before; `alone` says that no steps restore it even alone."""
         if not found.proved:
             return Left(item, f"no steps were found that restore it: {found.stopped_by.value}", proved=False)
-        alone = self._search([wish], now)
-        if alone.proved and not alone.steps:
+        if not alone:
+            single = self._search([wish], now)
+            alone = single.proved and not single.steps
+        if alone:
             return Left(item, "no steps restore it and leave alone what was not written", proved=True)
         return Left(item, "no steps restore it together with the others", proved=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """Steps that a search has found, and what it has proved."""
-
-    steps: tuple[Step, ...]
-    proved: bool
-    stopped_by: StoppedBy
-
-
 _IN_PLACE: Final = "it was changed in place: no fact says what it was"
-_NOTHING: Final = _Steps((), proved=True, stopped_by=StoppedBy.EXHAUSTED)

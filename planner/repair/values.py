@@ -8,6 +8,7 @@ from planner.errors import InputError, did_you_mean
 from planner.model import OPEN, And, Atom, DomainModel, Equals, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.formulas import conjunction
 from planner.records import dataclass
+from planner.repair.covering import Covered
 from planner.validate.state import State
 
 
@@ -17,7 +18,7 @@ class Values:
 
     domain: DomainModel
     state: State
-    exempt: tuple[Atom, ...]
+    exempt: Covered
 
     def held(self, fact: Atom) -> bool:
         """Return whether `fact` held."""
@@ -48,11 +49,11 @@ class Values:
         return conjunction([*held, nothing_else])
 
     def _is_exempt(self, fact: Atom) -> bool:
-        return any(pattern.matches(fact) for pattern in self.exempt)
+        return fact in self.exempt
 
     def _exempt_within(self, item: Atom) -> Iterator[Atom]:
         """Yield the exempt patterns that may cover facts that `item` covers."""
-        for pattern in self.exempt:
+        for pattern in self.exempt.items:
             if pattern.predicate == item.predicate and all(
                 OPEN in (mine, theirs) or mine == theirs for mine, theirs in zip(item.args, pattern.args, strict=True)
             ):
