@@ -37,8 +37,8 @@ def solve(
     for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
     instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
     of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does. A problem of
-    another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action, the one is planned on
-    that it intends, `provides`; `reason` says so.
+    another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action, `provides`, the
+    intended one, is planned on; `reason` says so.
 
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.

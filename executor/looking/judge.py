@@ -15,6 +15,7 @@ from planner.errors import InputError
 from planner.model import Action, Atom, Not
 from planner.plan import Step
 from planner.records import dataclass
+from planner.validate import Changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,11 @@ class Expected:
 
 def expected(beliefs: Beliefs, step: Step) -> Expected:
     """Return what `step`, which can be applied, should change now."""
-    changes = beliefs.simulation.changes(step)
+    return expected_by(beliefs, beliefs.simulation.changes(step))
+
+
+def expected_by(beliefs: Beliefs, changes: Changes) -> Expected:
+    """Return what a step with these effects should change now."""
     stale = beliefs.stale_by(changes)
     ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
     facts = {**dict.fromkeys(changes.provided, True), **dict.fromkeys(ended, False)}

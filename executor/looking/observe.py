@@ -37,6 +37,16 @@ class Looked:
     versions: dict[Atom, Any] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
 
+    def with_more(self, other: Looked) -> Looked:
+        """Return what this and another look told together."""
+        return Looked(
+            self.seen | other.seen,
+            [*self.notes, *(note for note in other.notes if note.fact not in self.seen)],
+            self.conclusive | other.conclusive,
+            self.versions | other.versions,
+            [*self.disagreements, *other.disagreements],
+        )
+
 
 class Lookout:
     """Asks the observers of `world` about `objects`."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
-from executor.plans.creation import name_of
+from executor.looking.outcomes import alternatives, as_it_came_out
 from executor.record.events import Event, StepEnded, StepReturned
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
+from executor.steps.created import with_all_created
 from executor.steps.perform import Attempt, Performer
 from executor.steps.retries import callable_next, is_harmless
 from executor.world.data import data_of
 from executor.world.policy import Policy
 from executor.world.world import Skill
-from planner.declare.syntax import is_name
 from planner.model import Action, Atom
 from planner.records import replace
 
@@ -45,15 +46,19 @@ class Aftermath:
         None is where the answer came from outside. Where there is one, nothing is said: the step has not ended.
         """
         action = self.state.domain.actions[record.step.action]
-        got = _with_all_created(action, got)
+        got = with_all_created(self.state, record, action, got)
         result = data_of(got.result, got.seconds)
         if action.creates:
             self.emit(StepReturned(record.id, result))
-        visible = [fact for fact in wanted.all if self.lookout.can_see(fact)]
+        ways = [wanted, *(alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
+        visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
         if visible and not action.creates:
             self.emit(StepReturned(record.id, result))
-        looked = await self._looked(visible, wanted) if visible else Looked()
-        found = judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
+        looked = await self._looked(visible, ways) if visible else Looked()
+        found = self._judged(action, got, looked, wanted)
+        if len(ways) > 1:
+            judge, said = partial(self._judged, action, got, looked), got.result.observed
+            found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
         found = self._settled(record, action, found)
         if found.status.is_done:
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes))
@@ -73,14 +78,21 @@ class Aftermath:
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
         return ()
 
-    async def _looked(self, visible: list[Atom], wanted: Expected) -> Looked:
-        """Look until what is `wanted` is seen, or it is time to give up; believe what else is seen."""
-        beliefs = self.state.beliefs
+    def _judged(self, action: Action, got: Attempt, looked: Looked, wanted: Expected) -> Judgement:
+        return judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
+
+    async def _looked(self, visible: list[Atom], ways: Sequence[Expected]) -> Looked:
+        """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
+        beliefs, wanted = self.state.beliefs, ways[0]
         self.lookout.acted(visible)
         facts = {fact: wanted.facts[fact] for fact in visible if fact in wanted.facts}
         items = {fact: wanted.items[fact] for fact in visible if fact in wanted.items}
         looked = await self.lookout.confirm(facts, items, beliefs, asyncio.get_running_loop().time())
-        believe(looked, beliefs, self.emit, "observed", leaving=wanted.facts.keys() | wanted.items.keys())
+        others = [fact for fact in visible if fact not in looked.seen]
+        if len(ways) > 1 and others:
+            looked = looked.with_more(await self.lookout.look(others, beliefs))
+        leaving = {fact for way in ways for fact in way.all}
+        believe(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked
 
     def _settled(self, record: StepRecord, action: Action, found: Judgement) -> Judgement:
@@ -93,18 +105,6 @@ class Aftermath:
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)
         return found
-
-
-def _with_all_created(action: Action, got: Attempt) -> Attempt:
-    """Return `got`, which has failed where it lacks an object that `action` creates."""
-    if not action.creates or not got.result.success or got.wait is not None:
-        return got
-    names = [name.removeprefix("?") for name in action.creates]
-    lacking = [name for name in names if not is_name(name_of(got.result.created.get(name, "")))]
-    if not lacking:
-        return got
-    error = f"its result has no {lacking[0]!r} with a name among the objects that it created"
-    return replace(got, result=replace(got.result, success=False, error=error))
 
 
 def _awaited(wanted: Expected) -> tuple[Note, ...]:
