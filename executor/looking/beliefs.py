@@ -7,6 +7,7 @@ is unknown is no fact of that state, and no condition may rest on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 
 from executor.looking.needs import facts_of
 from executor.record.facts import TRUSTED, Note, Provenance
@@ -21,16 +22,30 @@ SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
 
 
 class Beliefs:
-    """The state of a run's world, as far as it is known."""
+    """The state of a run's world, as far as it is known; what its problem declares unknown is not, until it is seen."""
 
     def __init__(self, problem: Problem, internal: frozenset[str] = frozenset()) -> None:
-        self._simulation = Simulation(problem)
+        self._simulation = Simulation(replace(problem, unknown=()))
         self._notes: dict[Atom, Note] = {}
         self._unknown: set[Atom] = set()
         self._internal = internal
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
+        if problem.unknown:
+            facts = [fact for pattern in problem.unknown for fact in self._instances(pattern)]
+            self.take([Note(fact, None, Provenance.UNKNOWN, "the problem") for fact in facts])
+
+    def _instances(self, pattern: Atom) -> Iterator[Atom]:
+        """Yield the facts that `pattern` covers, but for those that are stated to hold."""
+        problem, universe = self._simulation.problem, self._simulation.rules.universe
+        kinds = problem.domain.predicates[pattern.predicate].parameters
+        values = [
+            universe.of_types(kind.types) if arg == OPEN else (arg,)
+            for arg, kind in zip(pattern.args, kinds, strict=True)
+        ]
+        facts = (Atom(pattern.predicate, row) for row in product(*values))
+        return (fact for fact in facts if fact not in self._simulation.world.state)
 
     @property
     def simulation(self) -> Simulation:

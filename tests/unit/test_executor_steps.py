@@ -572,3 +572,32 @@ def test_callbacks_that_raise_allow_nothing():
 def test_policies_that_mean_nothing(fields):
     with pytest.raises(InputError):
         Policy(**fields)
+
+
+@pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive"])
+@pytest.mark.parametrize("open_", [True, False, None])
+def test_facts_declared_unknown_are_looked_at_before_anything_rests_on_them(model, open_):
+    domain, gone = Domain("doors", types=["door"]), []
+    domain.action("go", {"door": "door"}, requires=["open(door)"], provides=["through(door)"])
+    world = World(domain)
+    world.handler("go")(lambda door: gone.append(door))
+    world.observer("through(door)", conclusive=True)(lambda door: door in gone)
+    if open_ is not None:
+        world.observer("open(door)", conclusive=True)(lambda door: open_)
+    plan = ActionPlan.model_validate(
+        {
+            "model": model,
+            "objects": {"d1": "door", "d2": "door"},
+            "initial": ["open(d2)"],
+            "unknown": ["open(_)"],
+            "goal": ["through(d1)", "through(d2)"],
+            "steps": [{"id": each, "action": "go", "arguments": {"door": each}} for each in ("d2", "d1")],
+        }
+    )
+    outcome = run_virtual(Executor(world).run(plan))
+    if open_:
+        assert outcome.status is RunStatus.SUCCEEDED
+        assert sorted(gone) == ["d1", "d2"]
+    else:
+        assert outcome.status is RunStatus.FAILED
+        assert "d1" not in gone
