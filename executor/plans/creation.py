@@ -82,6 +82,10 @@ class Bindings(Mapping[str, Any]):
             return fact
         return Atom(fact.predicate, tuple([names.get(arg, arg) for arg in fact.args]))
 
+    def placeholder_of(self, name: str) -> str | None:
+        """Return what stands in plans for the object that was created with this name, if one was."""
+        return self._names.get(name)
+
     @property
     def created(self) -> dict[str, str]:
         """The names of real objects by the placeholders that stand for them."""

@@ -234,10 +234,11 @@ class RunState:
 
     def _bind(self, record: StepRecord) -> None:
         """Take in the objects that a step has created."""
-        for name, value in ((record.result or {}).get("created") or {}).items():
-            placeholder = record.plan.created.get(name)
-            if placeholder is not None:
-                self.objects.bind(placeholder, value)
+        created = (record.result or {}).get("created") or {}
+        names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
+        for name in names:
+            if name in created:
+                self.objects.bind(record.plan.created[name], created[name])
 
     def times_taken(self, steps: Iterable[Step]) -> int:
         """Return how often `steps` were made the plan while what is believed now was believed."""

@@ -193,3 +193,107 @@ def test_what_was_created_is_used_by_the_process_that_takes_the_run_up(tmp_path,
         assert [act.step.predicate for act in simulated.acts].count("create_account") == 2
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert [act.step.predicate for act in simulated.acts].count("open_ticket") == 1
+
+
+def opened(names, *, known=(), domain=None, **policy):
+    """Return how a run ended that opens two tickets and configures them, what was configured, and how many were made.
+
+    The handler returns the `names`, one after the other; every effect is observed.
+    """
+    domain = domain or Domain("tickets")
+    domain.action("open", {}, creates={"ticket": Ticket}, provides=["open(ticket)"])
+    domain.action("configure", {"t": Ticket}, requires=["open(t)"], provides=["configured(t)"])
+    world, left, configured = World(domain), list(names), []
+    world.handler("open", policy=Policy(**policy))(lambda: ActionResult(created={"ticket": left.pop(0)}))
+    world.handler("configure")(lambda t: configured.append(str(t)))
+    world.observer("open(t)")(lambda t: True)  # noqa: ARG005 - handlers and observers take what there is
+    world.observer("configured(t)")(lambda t: str(t) in configured)
+    steps = [
+        step
+        for new in ("a", "b")
+        for step in (
+            {"id": f"open-{new}", "action": "open", "creates": {"ticket": new}},
+            {"id": f"configure-{new}", "action": "configure", "arguments": {"t": new}},
+        )
+    ]
+    plan = ActionPlan.model_validate({"objects": dict.fromkeys(known, "Ticket"), "steps": steps})
+    outcome = run_virtual(Executor(world, model="dag").run(plan))
+    return outcome, configured, len(names) - len(left)
+
+
+@pytest.mark.parametrize(
+    ("names", "known", "why"),
+    [
+        (["T-1", "T-1"], (), "'T-1' as 'ticket', and that is what another step has created"),
+        (["T-1", Ticket("T-1")], (), "that is what another step has created"),
+        (["old", "T-1"], ["old"], "'old' as 'ticket', and that is an object that was there before"),
+        (["b", "a"], (), "'b' as 'ticket', and that is what the plan calls something else that steps create"),
+        ([None, "T-1"], (), "its result has no 'ticket' with a name"),
+        ([True, "T-1"], (), "no 'ticket' with a name"),
+        ([{"id": 5}, "T-1"], (), "no 'ticket' with a name"),
+        (["my ticket", "T-1"], (), "no 'ticket' with a name"),
+        ([object(), "T-1"], (), "no 'ticket' with a name"),
+        ([Ticket, "T-1"], (), "no 'ticket' with a name"),
+    ],
+    ids=str,
+)
+def test_what_was_created_is_one_object_and_no_other(names, known, why):
+    outcome, configured, made = opened(names, known=known)
+    assert outcome.status is RunStatus.FAILED
+    assert why in outcome.reason
+    assert configured in ([], ["T-1"])
+    assert made == len(names)  # each step of the plan has created once, whatever that is called
+
+
+def test_stated_retries_create_nothing_again():
+    """The handler has not said that it failed: it has created something."""
+    outcome, _, made = opened(["not a name", "T-1", "T-2"], retries=2, backoff=0, jitter=0)
+    assert (outcome.status, made) == (RunStatus.FAILED, 2)
+
+
+@pytest.mark.parametrize(
+    "names", [["T-1", "T-2"], ["a", "b"], [7, 8], ["x" * 5000, "y"], ["tïcket", "Ticket"]], ids=str
+)
+def test_names_that_are_free_are_taken(names):
+    outcome, configured, _ = opened(names)
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert configured == [str(each) for each in names]
+
+
+def test_two_objects_of_one_step_are_two():
+    domain = Domain("pairs")
+    domain.action("make", {}, creates={"left": Ticket, "right": Ticket}, provides=["pair(left, right)"])
+    world = World(domain)
+    world.handler("make")(lambda: ActionResult(created={"left": "T-1", "right": "T-1"}))
+    steps = [{"id": "s", "action": "make", "creates": {"left": "l", "right": "r"}}]
+    outcome = run_virtual(Executor(world).run(ActionPlan.model_validate({"steps": steps})))
+    assert outcome.status is RunStatus.FAILED
+    assert "'T-1' as 'right', and that is two objects at once" in outcome.reason
+
+
+def test_an_idempotent_step_that_is_done_again_creates_the_same():
+    domain, calls = Domain("tickets"), []
+    domain.action("open", {}, creates={"ticket": Ticket}, provides=["open(ticket)"], tags=["idempotent"])
+    world = World(domain)
+
+    @world.handler("open", policy=Policy(backoff=0, jitter=0))
+    def open_ticket(context):
+        calls.append(context.key)
+        return ActionResult(created={"ticket": "T-1"})
+
+    world.observer("open(t)", conclusive=True)(lambda t: len(calls) > 1)  # noqa: ARG005 - as above
+    plan = ActionPlan.model_validate({"steps": [{"id": "s", "action": "open", "creates": {"ticket": "new"}}]})
+    outcome = run_virtual(Executor(world).run(plan))
+    assert (outcome.status, len(calls), len(set(calls))) == (RunStatus.SUCCEEDED, 2, 1)
+    assert outcome.state.objects.created == {"new": "T-1"}
+
+
+def test_a_result_renames_nothing_that_its_step_has_not_created():
+    domain = Domain("tickets")
+    domain.action("call", {"who": Person}, provides=["called(who)"])
+    world, seen = World(domain), []
+    world.handler("call")(lambda who: ActionResult(created={"who": "bob"}, text=str(who)))
+    world.observer("called(who)")(lambda who: seen.append(str(who)) or True)
+    outcome = run_virtual(Executor(world).run(domain.problem(objects=[Person("ann")], goal=["called(ann)"])))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert set(seen) == {"ann"}
