@@ -202,13 +202,20 @@ def _raised(error: BaseException) -> Attempt:
     return Attempt(ActionResult.failed(text), raised=error)
 
 
-async def passes(check: Callable[..., Any], arguments: Mapping[str, Any]) -> str:
+async def passes(check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None) -> str:  # noqa: ASYNC109 - of the handler
     """Return why `check` does not let a step begin; nothing where it does. It gets the arguments that it takes."""
     taken = inspect.signature(check).parameters
     anything = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+    given = {name: each for name, each in arguments.items() if anything or name in taken}
+    if "context" in taken:
+        given["context"] = context
     try:
-        answer = await called(check, {name: each for name, each in arguments.items() if anything or name in taken})
+        async with asyncio.timeout(timeout) as patience:
+            answer = await called(check, given)
     except Exception as error:  # noqa: BLE001 - a check that fails does not pass
+        if patience.expired():
+            context.aborted.set()
+            return f"the check did not answer within {timeout:g} s"
         return f"the check raised {type(error).__name__}: {error}"
     if answer is None or answer is True:
         return ""

@@ -129,12 +129,15 @@ class Stepper:
         """Call the handler once, and look; return which may be called next, where it failed in a way that allows it."""
         action, (values, sources) = skill.action, filled_in
         arguments = self._objects(record, action) | values
+        key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
         if action.name in self.world.checks:
-            reason = await passes(self.world.checks[action.name], arguments)
+            reason = await passes(
+                self.world.checks[action.name], arguments, self._context(record, key, attempt), policy.timeout
+            )
             if reason:
+                self._contexts.pop(record.id, None)
                 self._failed(record, reason)
                 return ()
-        key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
         self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
         got = await self._answer(record, skill, arguments, policy, key)
         if got.wait is not None:
@@ -147,7 +150,7 @@ class Stepper:
     ) -> Attempt:
         try:
             return await self.performer.attempt(
-                skill, record.step, arguments, policy, lambda: self._context(record, key)
+                skill, record.step, arguments, policy, lambda: self._context(record, key, record.attempts)
             )
         finally:
             self._contexts.pop(record.id, None)
@@ -180,7 +183,7 @@ class Stepper:
         names = [each.name.removeprefix("?") for each in action.parameters]
         return {name: entities.get(each, each) for name, each in zip(names, record.step.arguments, strict=False)}
 
-    def _context(self, record: StepRecord, key: str) -> Context:
+    def _context(self, record: StepRecord, key: str, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:
             self.emit(StepProgress(record.id, text, fraction))
 
@@ -189,7 +192,7 @@ class Stepper:
             run=self.state.run,
             step=record.id,
             action=record.step.action,
-            attempt=record.attempts,
+            attempt=attempt,
             key=key,
             memory=self.state.memory,
             results=self.state.results,

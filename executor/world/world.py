@@ -137,8 +137,9 @@ class World:
     def check(self, action: str) -> Callable[[Function], Function]:
         """Return a decorator that makes a function the check right before `action`: DESIGN's `validate`.
 
-        It takes those parameters of the action that it names, and returns True or None to pass, or False, or the reason
-        why not as text. Raises `DeclarationError` for what takes anything else.
+        It takes those parameters of the action that it names, and a `context` if it likes, and returns True or None to
+        pass, or False, or the reason why not as text. It has as much time as the handler: a check that takes longer is
+        not passed. Raises `DeclarationError` for what takes anything else.
         """
         found = self._action(action, "check")
 
@@ -171,6 +172,10 @@ class World:
         """Return who can say whether `fact` holds, each with the pattern of the look that tells it."""
         found = [(each, each.look_for(fact)) for each in self._looks.get(fact.predicate, ())]
         return [(observer, look) for observer, look in found if look is not None]
+
+    def is_watched(self, predicate: str) -> bool:
+        """Return whether some observer looks at facts of `predicate`."""
+        return predicate in self._looks
 
     @property
     def hierarchy(self) -> HtnDomain | None:

@@ -39,16 +39,15 @@ def check_handler(action: Action, handler: Callable[..., Any], types: Types, pla
 
 
 def check_takes_some(action: Action, function: Callable[..., Any], place: Place) -> None:
-    """Raise an error unless `function` takes nothing but parameters of `action`, of which it may leave out some."""
+    """Raise an error unless `function` takes only a context, and parameters of `action`: all or some of them."""
     wanted = [variable.name.removeprefix("?") for variable in action.parameters]
     wanted += [parameter.name for parameter in action.data]
     what = f"the check of {action.signature}"
     for parameter in signature(function, place).parameters.values():
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise place.error(f"{what} takes {parameter.name!r} by position only; checks are called by name")
-        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or parameter.name in wanted:
-            continue
-        if parameter.default is parameter.empty:
+        anything = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.default is parameter.empty and not (anything or parameter.name in wanted or is_context(parameter)):
             near = did_you_mean(parameter.name, wanted) or f"the parameters are {', '.join(wanted) or 'none'}"
             raise place.error(f"{what} takes {parameter.name!r}, which the action does not have", near)
 

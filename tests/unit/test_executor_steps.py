@@ -580,10 +580,10 @@ def test_facts_declared_unknown_are_looked_at_before_anything_rests_on_them(mode
     domain, gone = Domain("doors", types=["door"]), []
     domain.action("go", {"door": "door"}, requires=["open(door)"], provides=["through(door)"])
     world = World(domain)
-    world.handler("go")(lambda door: gone.append(door))
+    world.handler("go")(lambda door: gone.append(door) or True)
     world.observer("through(door)", conclusive=True)(lambda door: door in gone)
     if open_ is not None:
-        world.observer("open(door)", conclusive=True)(lambda door: open_)
+        world.observer("open(door)", conclusive=True)(lambda door: bool(door) and open_)
     plan = ActionPlan.model_validate(
         {
             "model": model,
@@ -601,3 +601,36 @@ def test_facts_declared_unknown_are_looked_at_before_anything_rests_on_them(mode
     else:
         assert outcome.status is RunStatus.FAILED
         assert "d1" not in gone
+
+
+def test_a_check_may_take_the_context_of_its_step():
+    domain, seen = Domain("kettle"), []
+    domain.action("boil", {}, provides=["hot"], tags=["trusted"])
+    world = World(domain)
+    world.handler("boil")(lambda: None)
+
+    @world.check("boil")
+    def has_water(context):
+        seen.append((context.step, context.attempt, context.memory.get("water")))
+        return context.memory.get("water") > 0
+
+    run = Executor(world).run
+    assert run_virtual(run(domain.problem(goal=["hot"]), memory={"water": 1})).succeeded
+    assert seen == [("s1", 1, 1)]
+    assert run_virtual(run(domain.problem(goal=["hot"]), memory={"water": 0})).status is RunStatus.FAILED
+
+
+def test_a_check_that_never_answers_is_not_passed():
+    domain, done = Domain("kettle"), []
+    domain.action("boil", {}, provides=["hot"], tags=["trusted"])
+    world = World(domain)
+    world.handler("boil", policy=Policy(timeout=2.0))(lambda: done.append(1))
+
+    @world.check("boil")
+    async def waits():
+        await asyncio.sleep(10_000)
+
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["hot"])))
+    assert outcome.steps[0].status is StepStatus.FAILED
+    assert outcome.steps[0].reason == "the check did not answer within 2 s"
+    assert not done
