@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from executor.looking.judge import literal_of
+from executor.steps.slots import Slots
 from executor.steps.turns import GRACE, Turns, is_over
 from executor.world.policy import Policy
 from executor.world.results import ActionResult, Wait, result_of
@@ -57,6 +58,7 @@ class Performer:
     """What all runs of one executor share: which handlers are at work, whose turn it is, and answers to serve again."""
 
     _domain: str = ""
+    slots: Slots = field(default_factory=Slots)
     _turns: Turns = field(default_factory=Turns)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
     _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)
