@@ -25,7 +25,6 @@ from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
 from executor.steps.perform import Performer
-from executor.steps.slots import Slots
 from executor.world.world import World
 from planner.kinds import AnyProblem
 from planner.plan import Plan, Result
@@ -38,10 +37,9 @@ class Executor:
     """Carries out plans in `world`.
 
     `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
-    of plans, `concurrency` limits how many steps of all runs are at work at once: those of the plans with the highest
-    priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.asking`). `stay`: a run
-    that waits for an answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume`
-    takes it up again.
+    of plans, `concurrency` limits how many steps are at work at once. `permit`, `approve` and `ask` are callbacks (see
+    `executor.recovery.asking`). `stay`: a run that waits for an answer from outside goes on waiting in this process;
+    otherwise it ends as WAITING, and `resume` takes it up again.
     """
 
     world: World
@@ -66,7 +64,7 @@ class Executor:
         self.listeners = tuple(self.listeners)
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
-        self.performer = Performer(self.world.model.name, Slots(self.concurrency))
+        self.performer = Performer(self.world.model.name)
 
     async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
         """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""

@@ -7,11 +7,16 @@ is unknown is no fact of that state, and no condition may rest on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
+from functools import partial
 from itertools import product
 
+from executor.looking.certainty import is_certain
 from executor.looking.needs import facts_of
 from executor.record.facts import TRUSTED, Note, Provenance
-from planner.model import OPEN, Atom, Formula, Problem
+from planner.errors import did_you_mean
+from planner.model import OPEN, Atom, Formula, Not, Problem
+from planner.model.formulas import conjuncts, substitute
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Changes, Simulation
@@ -79,6 +84,10 @@ class Beliefs:
             return True
         return self.is_trusted(fact) and note.provenance is not Provenance.UNKNOWN
 
+    def is_noted(self, fact: Atom) -> bool:
+        """Return whether anything became known about `fact` since the problem was stated."""
+        return fact in self._notes
+
     def is_internal(self, fact: Atom) -> bool:
         """Return whether `fact` is about a placeholder as such."""
         return fact.predicate in self._internal
@@ -88,20 +97,35 @@ class Beliefs:
         note = self._notes.get(fact)
         return fact.predicate in self._trusted or (note is not None and note.source == TRUSTED)
 
+    def is_stale(self, fact: Atom) -> bool:
+        """Return whether `fact` stays false until it is brought about anew, or its version is seen."""
+        note = self._notes.get(fact)
+        return note is not None and note.provenance is Provenance.STALE
+
     def would_change(self, notes: Iterable[Note]) -> list[Note]:
         """Return those of `notes`, which are observations, that are news, and what goes stale with them.
 
         A stale fact stays false for observers that know no version: they cannot tell what it was made from.
         """
-        news = [note for note in notes if self._is_known(note.fact) and self._is_news(note)]
+        news = [note for note in notes if not self.stranger(note.fact) and self._is_news(note)]
         written = [note.fact for note in news if note.holds is not None and note.holds is not self.holds(note.fact)]
         seen = {note.fact for note in news}
         stale = [fact for fact in self._stale_after(written) if fact not in seen]
         return [*news, *(Note(fact, False, Provenance.STALE) for fact in stale)]  # noqa: FBT003 - a truth value
 
-    def _is_known(self, fact: Atom) -> bool:
-        """Return whether the problem has the objects of `fact`: observers may see others."""
-        return all(arg in self._simulation.rules.universe for arg in fact.args)
+    def stranger(self, fact: Atom) -> str:
+        """Return what is wrong with `fact`, which the domain knows: it may be about objects that the problem lacks."""
+        universe, predicate = (
+            self._simulation.rules.universe,
+            self._simulation.problem.domain.predicates[fact.predicate],
+        )
+        for arg, parameter in zip(fact.args, predicate.parameters, strict=True):
+            if arg not in universe:
+                hint = did_you_mean(arg, universe)
+                return f"the problem has no object {arg!r}" + (f"; {hint}" if hint else "")
+            if arg not in universe.of_types(parameter.types):
+                return f"{arg!r} is a {' or '.join(universe.types_of(arg))}, not a {' or '.join(parameter.types)}"
+        return ""
 
     def _is_news(self, note: Note) -> bool:
         known = self._notes.get(note.fact)
@@ -123,17 +147,29 @@ class Beliefs:
         return frozenset(fact for fact in changes.removed if any(pattern.matches(fact) for pattern in patterns))
 
     def take(self, notes: Iterable[Note]) -> None:
-        """Believe `notes`."""
+        """Believe `notes`, of several about one fact the last."""
+        latest = {note.fact: note for note in notes}
+        self._notes.update(latest)
         removed: list[Atom] = []
         added: list[Atom] = []
-        for note in notes:
-            (added if note.holds else removed).append(note.fact)
-            self._notes[note.fact] = note
+        for fact, note in latest.items():
+            (added if note.holds else removed).append(fact)
             if note.holds is None:
-                self._unknown.add(note.fact)
+                self._unknown.add(fact)
             elif self._unknown:
-                self._unknown.discard(note.fact)
+                self._unknown.discard(fact)
         self._simulation.world.update(removed, added)
+
+    def after(self, notes: Iterable[Note]) -> Beliefs:
+        """Return beliefs of their own: what would be believed after `notes`."""
+        twin = copy(self)
+        twin._detach()  # noqa: SLF001 - one of its own
+        twin.take(notes)
+        return twin
+
+    def _detach(self) -> None:
+        """Share nothing that changes with the beliefs that these are a copy of."""
+        self._simulation, self._notes, self._unknown = self._simulation.copy(), {**self._notes}, {*self._unknown}
 
     def did(self, step: Step) -> None:
         """Note that the action of `step` has run, for those that come after it."""
@@ -145,45 +181,79 @@ class Beliefs:
         rules = self._simulation.rules
         return facts_of(formula, rules.problem.domain, rules.universe, binding)
 
+    def required(self, step: Step) -> Formula:
+        """Return the ground condition on which `step` can be applied, but for what has to have run before it."""
+        action = self._simulation.problem.domain.actions[step.action]
+        return substitute(action.requires, dict(bound(action, step)))
+
     def needs(self, step: Step) -> list[Atom]:
         """Return the facts on which it may depend whether `step` can be applied."""
-        action = self._simulation.problem.domain.actions[step.action]
-        return self.facts_of(action.requires, bound(action, step))
+        return self.facts_of(self.required(step), {})
 
-    def doubtful(self, step: Step, *, careful: bool) -> list[Atom]:
-        """Return the facts on which it depends whether `step` can be applied, and on which it may not rest.
+    @property
+    def is_sure(self) -> bool:
+        """Whether nothing is unknown."""
+        return not self._unknown
 
-        Those are unknown facts, and where it is `careful` all that nobody has seen.
+    def doubtful(self, condition: Formula, *, careful: bool) -> list[Atom]:
+        """Return the facts on which it depends whether the ground `condition` holds, and on which nothing may rest.
+
+        Those are unknown facts, and for who is `careful` all that nobody has seen.
         """
-        if not (careful or self._unknown):
-            return []
-        return self.decisive(
-            [fact for fact in self.needs(step) if self.holds(fact) is None or (careful and not self.is_seen(fact))],
-            lambda simulation: simulation.objection(step) is None,
-        )
+        return self.resting(condition, lambda fact: self.holds(fact) is None or (careful and not self.is_seen(fact)))
 
-    def decisive(self, facts: list[Atom], test: Callable[[Simulation], bool]) -> list[Atom]:
-        """Return those of `facts` that make `test` come out otherwise if they are not as is believed.
+    def resting(self, condition: Formula, unsure: Callable[[Atom], bool]) -> list[Atom]:
+        """Return the facts of which one is `unsure` and on which it rests that the ground `condition` holds, or not.
 
-        All of them, where none does alone and all do together.
+        What nothing but other facts can change is no concern of them: nothing rests on a fact where the condition does
+        not hold whether that fact does or not.
         """
-        if not facts:
-            return []
-        now = test(self._simulation)
-        found = [fact for fact in facts if test(self._toggled([fact])) is not now]
-        if found or len(facts) == 1:
-            return found
-        return facts if test(self._toggled(facts)) is not now else []
+        found: dict[bool, dict[Atom, None]] = {True: {}, False: {}}
+        for part in conjuncts(condition):
+            holds = self.is_true(part)
+            facts = [fact for fact in self.facts_of(part, {}) if unsure(fact)]
+            decisive = self._decisive(facts, part, holds=holds) if facts else []
+            if not (holds or decisive):
+                return []
+            found[holds].update(dict.fromkeys(decisive))
+        return list(found[False] or found[True])
 
-    def _toggled(self, facts: Iterable[Atom]) -> Simulation:
-        twin, state = self._simulation.copy(), self._simulation.world.state
-        facts = list(facts)
-        twin.world.update([fact for fact in facts if fact in state], [fact for fact in facts if fact not in state])
-        return twin
+    def _decisive(self, facts: list[Atom], part: Formula, *, holds: bool) -> list[Atom]:
+        """Return those of the uncertain `facts` that would alone make `part` come out otherwise.
+
+        All of them where none does alone, and it is still not certain that `part` holds, or not, as is believed.
+        """
+        if facts == [part.part if isinstance(part, Not) else part]:
+            return facts
+        flips = partial(self._flips, self._simulation.copy())
+
+        def truth(fact: Atom) -> bool | None:
+            among = [each for each in self.facts_of(fact, {}) if each in uncertain]
+            unsure = any(flips(fact, [each]) for each in among) or (among and flips(fact, among))
+            return None if unsure else self.is_true(fact)
+
+        uncertain = frozenset(facts)
+        if is_certain(part, truth, self._simulation.rules.universe, positive=holds):
+            return []
+        return [fact for fact in facts if flips(part, [fact])] or facts
+
+    def _flips(self, twin: Simulation, part: Formula, facts: Iterable[Atom]) -> bool:
+        """Return whether `part` comes out otherwise if no fact of `facts` is as is believed; `twin` has that state."""
+        _toggle(twin, facts)
+        holds = twin.holds(part)
+        _toggle(twin, facts)
+        return holds is not self.is_true(part)
 
     def is_true(self, formula: Formula) -> bool:
         """Return whether `formula` holds as far as is known; unknown facts count as false."""
         return self._simulation.holds(formula)
+
+
+def _toggle(simulation: Simulation, facts: Iterable[Atom]) -> None:
+    """Make those of `facts` hold that did not, and the others not."""
+    state = simulation.world.state
+    held = [fact for fact in facts if fact in state]
+    simulation.world.update(held, [fact for fact in facts if fact not in held])
 
 
 def is_in_place(item: Atom) -> bool:

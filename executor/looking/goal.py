@@ -49,11 +49,10 @@ async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     believe(looked, beliefs, emit, "the goal")
     if not beliefs.is_true(state.goal):
         return Verdict.MISSING
-    unseen = [fact for fact in facts if not _confirmed(fact, looked, beliefs)]
-    rests = beliefs.decisive(unseen, lambda simulation: simulation.holds(state.goal))
+    rests = beliefs.resting(state.goal, lambda fact: not confirmed(fact, looked, beliefs))
     return Verdict.ASSUMED if rests else Verdict.SEEN
 
 
-def _confirmed(fact: Atom, looked: Looked, beliefs: Beliefs) -> bool:
+def confirmed(fact: Atom, looked: Looked, beliefs: Beliefs) -> bool:
     """Return whether a look bears out what is believed; it may not, as what is stale stays false for a while."""
     return looked.seen[fact] is beliefs.holds(fact) if fact in looked.seen else beliefs.is_trusted(fact)

@@ -10,9 +10,7 @@ from executor.looking.observe import Looked
 from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.status import StepStatus
 from executor.world.results import SURE, ActionResult
-from planner.declare.syntax import NotationError, parse_atom
-from planner.errors import InputError
-from planner.model import Action, Atom, Not
+from planner.model import Action, Atom, Formula
 from planner.plan import Step
 from planner.records import dataclass
 from planner.validate import Changes
@@ -30,11 +28,28 @@ class Expected:
     changed: frozenset[Atom]
     stale: frozenset[Atom]
     items: Mapping[Atom, Any]
+    conditions: tuple[Formula, ...] = ()
+    looks: tuple[Atom, ...] = ()
 
     @property
     def all(self) -> list[Atom]:
         """All that an observer could see."""
-        return [*self.facts, *(item for item in self.items if item not in self.facts)]
+        if not (self.items or self.looks):
+            return list(self.facts)
+        return list(dict.fromkeys([*self.facts, *self.items, *self.looks]))
+
+    def is_missed(self, looked: Looked, beliefs: Beliefs) -> bool:
+        """Return whether something was seen to be otherwise, which may take its time."""
+        for fact, holds in self.facts.items():
+            if looked.seen.get(fact, holds) is not holds:
+                return True
+        if any(fact in looked.versions and looked.versions[fact] == old for fact, old in self.items.items()):
+            return True
+        if not self.conditions:
+            return False
+        notes = [Note(fact, holds, Provenance.ASSUMED) for fact, holds in self.facts.items()]
+        after = beliefs.after([*notes, *looked.notes])
+        return not all(after.is_true(each) for each in self.conditions)
 
 
 def expected(beliefs: Beliefs, step: Step) -> Expected:
@@ -67,36 +82,61 @@ class Judgement:
 
 
 def judged(
-    action: Action, result: ActionResult, wanted: Expected, looked: Looked, beliefs: Beliefs, *, doubt: str = ""
+    action: Action,
+    result: ActionResult,
+    wanted: Expected,
+    looked: Looked,
+    beliefs: Beliefs,
+    *,
+    told: Mapping[Atom, bool] | None = None,
+    doubt: str = "",
 ) -> Judgement:
-    """Return what came of an attempt at `action`; `doubt` says why its handler's answer is none, if so."""
+    """Return what came of an attempt at `action`.
+
+    `told` are the facts that its handler reports, beside its answer; `doubt` says why that answer is none, if so.
+    """
+    told = told or {}
     trusts = "trusted" in action.tags
-    seen: list[Atom] = []
-    missing: list[Atom] = []
-    unseen: list[Atom] = []
+    seen: list[Formula] = []
+    missing: list[Formula] = []
+    unseen: list[Formula] = []
     for fact, holds in wanted.facts.items():
         found = looked.seen.get(fact)
-        if found is None:
+        if found is None and told.get(fact, holds) is holds:
             if not (result.success and not doubt and (trusts or beliefs.is_trusted(fact))):
                 unseen.append(fact)
         else:
             (seen if found is holds else missing).append(fact)
     for item, old in wanted.items.items():
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
+    if wanted.conditions:
+        notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
+        _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
     status, reason = _status(result, wanted, (seen, missing, unseen), doubt)
     effects = [*wanted.changed, *wanted.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
     if status is StepStatus.IN_DOUBT and absent:
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
-    notes = (
-        *_notes(action, result, wanted, looked, beliefs=beliefs, status=status, doubt=doubt),
-        *_reported(result, looked),
-    )
-    return Judgement(status, reason, notes, absent, known)
+    done = status.is_done or status is StepStatus.PARTIAL
+    notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
+    more = _more_told(told, wanted, looked, beliefs) if told else ()
+    return Judgement(status, reason, (*notes, *more), absent, known)
 
 
-def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Atom], ...], *, trusts: bool) -> None:
+def _judge_conditions(wanted: Expected, looked: Looked, after: Beliefs, lists: tuple[list[Formula], ...]) -> None:
+    """Sort in what must hold besides, where `after` is what would be believed."""
+    seen, missing, unseen = lists
+    for condition in wanted.conditions:
+        if not after.is_true(condition):
+            missing.append(condition)
+        elif after.resting(condition, lambda fact: fact not in looked.seen and not after.is_trusted(fact)):
+            unseen.append(condition)
+        else:
+            seen.append(condition)
+
+
+def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Formula], ...], *, trusts: bool) -> None:
     seen, missing, unseen = lists
     version = looked.versions.get(item)
     if version is None or old is None:
@@ -107,7 +147,7 @@ def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Atom], .
 
 
 def _status(  # noqa: PLR0911 - a line for each case
-    result: ActionResult, wanted: Expected, lists: tuple[list[Atom], list[Atom], list[Atom]], doubt: str
+    result: ActionResult, wanted: Expected, lists: tuple[list[Formula], list[Formula], list[Formula]], doubt: str
 ) -> tuple[StepStatus, str]:
     seen, missing, unseen = lists
     came = [fact for fact in seen if fact in wanted.changed or fact in wanted.items]
@@ -129,8 +169,9 @@ def _status(  # noqa: PLR0911 - a line for each case
     return StepStatus.SUCCEEDED, ""
 
 
-def _listed(facts: Iterable[Atom], wanted: Expected | None = None) -> str:
-    named = [f"not {fact}" if wanted and wanted.facts.get(fact) is False else str(fact) for fact in facts]
+def _listed(facts: Iterable[Formula], wanted: Expected | None = None) -> str:
+    denied = {fact for fact, holds in wanted.facts.items() if not holds} if wanted else ()
+    named = [f"not {fact}" if fact in denied else str(fact) for fact in facts]
     return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 
 
@@ -139,20 +180,25 @@ def _notes(
     result: ActionResult,
     wanted: Expected,
     looked: Looked,
+    told: Mapping[Atom, bool],
     *,
     beliefs: Beliefs,
-    status: StepStatus,
+    done: bool,
     doubt: str,
 ) -> Iterator[Note]:
-    """Yield what is to be believed about the declared effects."""
+    """Yield what is to be believed about the declared effects.
+
+    Who looked is believed before who did it, and that before what is declared.
+    """
     observed = {note.fact: note for note in looked.notes}
-    done = status.is_done or status is StepStatus.PARTIAL
-    source = (Provenance.REPORTED, TRUSTED) if "trusted" in action.tags else (Provenance.ASSUMED, "")
+    trusted = "trusted" in action.tags
     for fact, holds in wanted.facts.items():
         if fact in observed:
             yield observed[fact]
+        elif fact in told:
+            yield Note(fact, told[fact], Provenance.REPORTED, TRUSTED if trusted and told[fact] is holds else "")
         elif result.success and not doubt and (done or not beliefs.is_internal(fact)):
-            yield Note(fact, holds, *source)
+            yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else Note(fact, holds, Provenance.ASSUMED)
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)
     if done:
@@ -163,27 +209,9 @@ def _notes(
                 yield observed[item]
 
 
-def _reported(result: ActionResult, looked: Looked) -> Iterator[Note]:
-    """Yield the facts that the handler reports, where no observer has looked."""
-    for literal in result.observed:
-        fact, holds = literal_of(literal)
-        if fact not in looked.seen:
+def _more_told(told: Mapping[Atom, bool], wanted: Expected, looked: Looked, beliefs: Beliefs) -> Iterator[Note]:
+    """Yield what the handler reports besides, where no observer has looked; what is stale stays so."""
+    for fact, holds in told.items():
+        known = fact in looked.seen or fact in wanted.facts or fact in wanted.stale or beliefs.is_stale(fact)
+        if not known:
             yield Note(fact, holds, Provenance.REPORTED)
-
-
-def literal_of(literal: Any) -> tuple[Atom, bool]:
-    """Return the fact of a literal, given as a value or as text, and whether it holds; raises `InputError`."""
-    match literal:
-        case Atom():
-            return literal, True
-        case Not(Atom() as fact):
-            return fact, False
-        case str():
-            text = literal.strip()
-            holds = not text.startswith("not ")
-            try:
-                return parse_atom(text if holds else text[4:].strip()), holds
-            except NotationError as mistake:
-                raise InputError(f"{literal!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
-        case _:
-            raise InputError(f"{literal!r} is no fact", hint="a fact is written at(r1, hall), or not at(r1, hall)")

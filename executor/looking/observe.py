@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from executor.looking.beliefs import Beliefs
@@ -11,7 +11,7 @@ from executor.plans.creation import Bindings
 from executor.record.events import Disagreement, Event, FactsSeen
 from executor.record.facts import Note, Provenance
 from executor.world.observers import Observer, Sighting
-from executor.world.threads import called
+from executor.world.threads import OutOfTime, called, within
 from executor.world.world import World
 from planner.model import OPEN, Atom
 from planner.records import dataclass, field
@@ -54,6 +54,10 @@ class Lookout:
     def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
         self._objects = objects
+        self._strangers: set[Atom] = set()
+        """What was seen that is about objects that the problem does not have."""
+        self._untold: list[Disagreement] = []
+        """What of that nobody was told."""
         self._due: dict[Atom, float] = {}
         """When all observers must have seen what was done to a fact last, in the time of the loop."""
 
@@ -81,7 +85,7 @@ class Lookout:
                 if self._due.get(fact, now) > now and holds is not beliefs.holds(fact)
             ]
             if not late:
-                return looked
+                return self._told(looked)
             await asyncio.sleep(min(pause, max(late) - now))
             pause = min(2 * pause, LONGEST)
 
@@ -97,6 +101,7 @@ class Lookout:
                 about = tuple([fact for fact, found in asked.items() if (observer, look) in found])
                 looked.disagreements.append(Disagreement(about, answer))
                 continue
+            self._note_strangers(observer, answer, beliefs)
             wanted |= dict.fromkeys(answer.facts)
             if answer.others_false is not None:
                 wanted |= dict.fromkeys(beliefs.simulation.world.state.matching(answer.others_false))
@@ -105,23 +110,34 @@ class Lookout:
             _settle(fact, found.about(fact), looked)
         return looked
 
+    def _note_strangers(self, observer: Observer, sighting: Sighting, beliefs: Beliefs) -> None:
+        """Note what `observer` saw that the problem knows nothing of: once in a run, as it may be looked at often."""
+        for fact in sighting.facts:
+            why = beliefs.stranger(fact)
+            if why and fact not in self._strangers:
+                self._strangers.add(fact)
+                self._untold.append(Disagreement((fact,), f"the observer {observer.name} told of {fact}: {why}"))
+
+    def _told(self, looked: Looked) -> Looked:
+        """Return `looked` with what nobody was told yet."""
+        looked.disagreements += self._untold
+        self._untold = []
+        return looked
+
     async def confirm(
-        self, expected: Mapping[Atom, bool], items: Mapping[Atom, Any], beliefs: Beliefs, since: float
+        self, facts: Sequence[Atom], is_missed: Callable[[Looked], bool], beliefs: Beliefs, since: float
     ) -> Looked:
-        """Look until all that is `expected` is seen, and all `items` have another version, or it is time to give up.
+        """Look at `facts` until nothing of what is waited for `is_missed`, or it is time to give up.
 
         That is when every observer's `settle_within`, counted from `since` (in the time of the loop), is over.
         """
-        facts = [*expected, *items]
         settle = self.settle_within(facts)
         pause = SHORTEST
         while True:
             now = asyncio.get_running_loop().time()
             looked = await self._look(facts, beliefs)
-            wrong = any(looked.seen.get(fact, holds) is not holds for fact, holds in expected.items())
-            same = any(fact in looked.versions and looked.versions[fact] == old for fact, old in items.items())
-            if now >= since + settle or not (wrong or same):
-                return looked
+            if now >= since + settle or not is_missed(looked):
+                return self._told(looked)
             await asyncio.sleep(min(pause, since + settle - now))
             pause = min(2 * pause, LONGEST)
 
@@ -137,12 +153,11 @@ class Lookout:
 
     async def _sighting(self, observer: Observer, look: Atom) -> Sighting | str:
         """Return what `observer` sees, or why it does not."""
-        arguments = observer.arguments(look, self._objects)
+        asked = called(observer.function, observer.arguments(look, self._objects))
         try:
-            async with asyncio.timeout(observer.timeout):
-                answer = await called(observer.function, arguments)
+            answer = await (asked if observer.timeout is None else within(asked, observer.timeout))
             return self._renamed(observer.read(look, answer))
-        except TimeoutError:
+        except OutOfTime:
             return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
             return f"the observer {observer.name} of {look} failed: {type(error).__name__}: {error}"

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from executor.looking.beliefs import Beliefs
-from executor.looking.judge import Expected, Judgement, expected_by, literal_of
+from executor.looking.judge import Expected, Judgement, expected_by
 from executor.looking.observe import Looked
+from executor.looking.reports import literal_of
 from executor.record.status import StepStatus
 from planner.model import Action, Atom, Literal
 from planner.plan import Step

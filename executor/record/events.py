@@ -91,7 +91,7 @@ class FactsSeen:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Observers contradict each other, or one of them failed; the facts are unknown."""
+    """Observers contradict each other, one failed, or who looked or acted tells of objects that the problem lacks."""
 
     facts: tuple[Atom, ...]
     reason: str

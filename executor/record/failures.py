@@ -37,15 +37,19 @@ class Failures(dict[Key, Tried]):
         self._latest: set[Key] = set()
         """What has failed since a step was begun last: what is seen now was so when it failed."""
 
-    def failed(self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool) -> None:
-        """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`."""
+    def failed(self, alike: Sequence[Step], facts: frozenset[Atom], *, repeatable: bool, begun: bool = True) -> None:
+        """Note that a step has failed, while `facts` were believed to hold; it counts for all that are `alike`.
+
+        One that had not `begun` has failed for what was believed, and not for what is seen of that moment later.
+        """
         before = self.get((alike[0].action, alike[0].arguments))
         spent = not repeatable or (before is not None and before.spent)
         earlier = () if before is None else (*before.earlier, before.facts)
         tried = Tried(len(earlier) + 1, facts, spent, earlier)
         keys = [(each.action, each.arguments) for each in alike]
         self.update(dict.fromkeys(keys, tried))
-        self._latest.update(keys)
+        if begun:
+            self._latest.update(keys)
 
     def begun(self) -> None:
         """Note that a step has begun: what is seen from now on may be its work."""

@@ -206,7 +206,8 @@ class RunState:
         self.steps.finished.append(event.step)
         if event.status in _FAILED:
             alike = likes(self.source, self.problem, record.step)
-            self.tried.failed(alike, self.beliefs.simulation.facts, repeatable=event.repeatable)
+            facts, begun = self.beliefs.simulation.facts, record.attempts > 0
+            self.tried.failed(alike, facts, repeatable=event.repeatable, begun=begun)
 
     def _attempt_failed(self, record: StepRecord) -> None:
         """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -11,7 +11,8 @@ from typing import Final
 from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
 from executor.looking.outcomes import alternatives, as_it_came_out
-from executor.record.events import Event, StepEnded, StepReturned
+from executor.looking.reports import reported
+from executor.record.events import Disagreement, Event, StepEnded, StepReturned
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import StepStatus
@@ -22,6 +23,7 @@ from executor.steps.retries import callable_next, is_harmless
 from executor.world.data import data_of
 from executor.world.policy import Policy
 from executor.world.world import Skill
+from planner.errors import InputError
 from planner.model import Action, Atom
 from planner.records import replace
 
@@ -55,9 +57,10 @@ class Aftermath:
         if visible and not action.creates:
             self.emit(StepReturned(record.id, result))
         looked = await self._looked(visible, ways) if visible else Looked()
-        found = self._judged(action, got, looked, wanted)
+        got, told = self._told(record, got)
+        found = self._judged(action, got, looked, told, wanted)
         if len(ways) > 1:
-            judge, said = partial(self._judged, action, got, looked), got.result.observed
+            judge, said = partial(self._judged, action, got, looked, told), got.result.observed
             found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
         found = self._settled(record, action, found)
         if found.status.is_done:
@@ -78,20 +81,31 @@ class Aftermath:
         self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
         return ()
 
-    def _judged(self, action: Action, got: Attempt, looked: Looked, wanted: Expected) -> Judgement:
-        return judged(action, got.result, wanted, looked, self.state.beliefs, doubt=got.in_doubt)
+    def _judged(
+        self, action: Action, got: Attempt, looked: Looked, told: Mapping[Atom, bool], wanted: Expected
+    ) -> Judgement:
+        return judged(action, got.result, wanted, looked, self.state.beliefs, told=told, doubt=got.in_doubt)
+
+    def _told(self, record: StepRecord, got: Attempt) -> tuple[Attempt, Mapping[Atom, bool]]:
+        """Return the facts that a handler reports, and `got`, which has failed where one of them is none."""
+        try:
+            found = reported(got.result, self.state.beliefs, self.state.objects)
+        except InputError as error:
+            return replace(got, result=replace(got.result, success=False, error=str(error)), raised=error), {}
+        for fact, why in found.strangers.items():
+            self.emit(Disagreement((fact,), f"{record.step} reports {fact}: {why}"))
+        return got, found.facts
 
     async def _looked(self, visible: list[Atom], ways: Sequence[Expected]) -> Looked:
         """Look until the first of `ways` is seen, or it is time to give up; believe what else is seen."""
         beliefs, wanted = self.state.beliefs, ways[0]
         self.lookout.acted(visible)
-        facts = {fact: wanted.facts[fact] for fact in visible if fact in wanted.facts}
-        items = {fact: wanted.items[fact] for fact in visible if fact in wanted.items}
-        looked = await self.lookout.confirm(facts, items, beliefs, asyncio.get_running_loop().time())
+        now, facts = asyncio.get_running_loop().time(), [fact for fact in wanted.all if fact in visible]
+        looked = await self.lookout.confirm(facts, lambda looked: wanted.is_missed(looked, beliefs), beliefs, now)
         others = [fact for fact in visible if fact not in looked.seen]
         if len(ways) > 1 and others:
             looked = looked.with_more(await self.lookout.look(others, beliefs))
-        leaving = {fact for way in ways for fact in way.all}
+        leaving = {fact for way in ways for fact in (*way.facts, *way.items)}
         believe(looked, beliefs, self.emit, "observed", leaving=leaving)
         return looked
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from executor.looking.judge import Expected, expected, literal_of
-from executor.looking.observe import Lookout, believe
-from executor.record.events import Event
+from executor.looking.judge import Expected, expected
+from executor.looking.observe import Looked, Lookout, believe
+from executor.looking.reports import literal_of
+from executor.record.events import Event, FactsSeen
+from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
-from planner.model import Action, Atom
-from planner.model.formulas import conjuncts
+from planner.model import Action, Atom, Formula
+from planner.model.formulas import conjunction, conjuncts
 from planner.records import replace
+
+CAREFUL: Final = frozenset({"irreversible", "needs_observed"})
+"""Tags of actions that do not rest on what nobody has seen."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,19 +31,44 @@ class Conditions:
     lookout: Lookout
 
     async def unmet(self, record: StepRecord, action: Action) -> str:
-        """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold."""
+        """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold.
+
+        A careful step is looked for afresh. What nobody can see of what the problem states counts as said by a person.
+        """
         beliefs = self.state.beliefs
-        if self.state.model == "reactive":
-            await self._look([fact for fact in beliefs.needs(record.step) if self.lookout.can_see(fact)])
-        careful = not action.tags.isdisjoint({"irreversible", "needs_observed"})
-        unseen = beliefs.doubtful(record.step, careful=careful)
-        if unseen:
+        careful = not action.tags.isdisjoint(CAREFUL)
+        afresh = careful or self.state.model == "reactive"
+        if beliefs.is_sure and not afresh:
+            return self._objection(record)
+        condition = self._condition(record)
+        if afresh:
+            await self._look_afresh(condition, careful=careful)
+        unseen = beliefs.doubtful(condition, careful=careful)
+        if unseen and not afresh:
             await self._look(unseen)
-            unseen = beliefs.doubtful(record.step, careful=careful)
+            unseen = beliefs.doubtful(condition, careful=careful)
         reason = self._objection(record)
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    async def _look_afresh(self, condition: Formula, *, careful: bool) -> None:
+        """Look at all that `condition` rests on; what was only stated is unknown to the careful if observers fail."""
+        beliefs = self.state.beliefs
+        looked = await self._look(beliefs.facts_of(condition, {}))
+        failed = {fact: each.reason for each in looked.disagreements for fact in each.facts}
+        unsure = [fact for fact in failed if not (fact in looked.seen or beliefs.is_noted(fact))]
+        if careful and unsure:
+            notes = [Note(fact, None, Provenance.UNKNOWN, failed[fact]) for fact in unsure]
+            self.emit(FactsSeen(tuple(notes), "observed"))
+
+    def _condition(self, record: StepRecord) -> Formula:
+        """Return what the action requires here, and the step itself beyond that."""
+        required = self.state.beliefs.required(record.step)
+        return conjunction([required, self._stated(record)]) if record.plan.requires else required
+
+    def _stated(self, record: StepRecord) -> Formula:
+        return self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
 
     def _objection(self, record: StepRecord) -> str:
         found = self.state.beliefs.simulation.objection(record.step)
@@ -47,8 +78,7 @@ class Conditions:
 
     def _stated_objection(self, record: StepRecord) -> str:
         """Return what the step itself requires, beyond its action, and does not hold."""
-        stated = self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
-        lacking = [str(part) for part in conjuncts(stated) if not self.state.beliefs.is_true(part)]
+        lacking = [str(part) for part in conjuncts(self._stated(record)) if not self.state.beliefs.is_true(part)]
         return f"the step requires {lacking[0]}, which does not hold" if lacking else ""
 
     def wanted(self, record: StepRecord) -> Expected:
@@ -56,10 +86,12 @@ class Conditions:
         found = expected(self.state.beliefs, record.step)
         if not record.plan.expects:
             return found
-        effects, _ = self.state.reader.expected(record.plan.expects, CodePlace(f"step {record.id!r}"))
+        beliefs = self.state.beliefs
+        effects, others = self.state.reader.expected(record.plan.expects, CodePlace(f"step {record.id!r}"))
         facts = {**found.facts, **dict(literal_of(each) for each in effects)}
-        changed = [fact for fact, holds in facts.items() if self.state.beliefs.holds(fact) is not holds]
-        return replace(found, facts=facts, changed=found.changed.union(changed))
+        changed = found.changed.union([fact for fact, holds in facts.items() if beliefs.holds(fact) is not holds])
+        looks = tuple([fact for each in others for fact in beliefs.facts_of(each, {})])
+        return replace(found, facts=facts, changed=changed, conditions=tuple(others), looks=looks)
 
     async def expected(self, record: StepRecord) -> Expected:
         """Return the same; items that are changed in place are looked at before."""
@@ -70,6 +102,9 @@ class Conditions:
             wanted = self.wanted(record)
         return wanted
 
-    async def _look(self, facts: list[Atom]) -> None:
-        looked = await self.lookout.look(facts, self.state.beliefs)
+    async def _look(self, facts: Iterable[Atom]) -> Looked:
+        """Look at those of `facts` that somebody can see."""
+        visible = [fact for fact in facts if self.lookout.can_see(fact)]
+        looked = await self.lookout.look(visible, self.state.beliefs) if visible else Looked()
         believe(looked, self.state.beliefs, self.emit, "observed")
+        return looked

@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from executor.looking.judge import literal_of
-from executor.steps.slots import Slots
+from executor.looking.reports import literal_of
 from executor.steps.turns import GRACE, Turns, is_over
 from executor.world.policy import Policy
 from executor.world.results import ActionResult, Wait, result_of
@@ -58,7 +57,6 @@ class Performer:
     """What all runs of one executor share: which handlers are at work, whose turn it is, and answers to serve again."""
 
     _domain: str = ""
-    slots: Slots = field(default_factory=Slots)
     _turns: Turns = field(default_factory=Turns)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
     _working: dict[tuple[str, str, tuple[str, ...]], Callable[[], bool]] = field(default_factory=lambda: _WORKING)

@@ -79,18 +79,8 @@ class Stepper:
     async def carry_out(self, record: StepRecord, among: Sequence[Skill] = ()) -> None:
         """Do the step of `record`, as often as its policy allows: it has ended then, or waits.
 
-        Where some of its handlers are given, the first to be called is `among` them. Nothing is done where the run is
-        called off before it is the turn of the step.
+        Where some of its handlers are given, the first to be called is `among` them.
         """
-        slots, priority = self.performer.slots, self.state.plan.metadata.priority
-        if slots.most is None:
-            await self._carry_out(record, among)
-            return
-        async with slots.one(priority, self.aborted) as may_begin:
-            if may_begin:
-                await self._carry_out(record, among)
-
-    async def _carry_out(self, record: StepRecord, among: Sequence[Skill]) -> None:
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
         if reason:

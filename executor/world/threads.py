@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 
@@ -16,6 +16,25 @@ async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> 
         return await function(**arguments)
     returned = await asyncio.shield(in_thread(function, arguments)[0])
     return await returned if inspect.isawaitable(returned) else returned
+
+
+class OutOfTime(Exception):  # noqa: N818 - it names what happened
+    """There was no answer in time."""
+
+
+async def within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
+    """Return what `answer` gives; raises `OutOfTime` after so many seconds, though it may go on if it is cancelled."""
+    task = asyncio.ensure_future(answer)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return task.result()
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())  # heard, though nobody waits
+    task.cancel()
+    raise OutOfTime
 
 
 def in_thread(
