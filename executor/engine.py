@@ -88,11 +88,11 @@ class Executor:
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
         run of a problem without a plan raises `NoPlan` when it is awaited.
         """
-        if running_loop() is None:
-            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         check_id(run)
         check_named(memory=memory, entities=entities)
         made = given(self.world, what, planning, memory or (), entities)
+        if running_loop() is None:
+            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         begun = Run(self, run or uuid4().hex[:12])
         if made is not None:
             begun.take(self._state(made))

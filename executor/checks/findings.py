@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from executor.plans.action_plan import PlanStep
 from planner.check.findings import Level
 from planner.errors import InputError, Location, did_you_mean
 
 Path = tuple[str | int, ...]
+FEW: Final = 100
+"""So many names are looked through at once."""
+MOST: Final = 100
+"""Mistakes for which more names than that are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,22 @@ class Where:
 PLAN = Where("", ())
 
 
-def near(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return the known name that is nearest to `name` as a question, else what else may help."""
-    return did_you_mean(name, known) or otherwise
+class Hints:
+    """Finds the known name that may have been meant, for as many mistakes as anybody reads about.
+
+    It takes as long as there are names, and a plan of thousands of steps may have a mistake in each.
+    """
+
+    def __init__(self) -> None:
+        self._left = MOST
+
+    def near(self, name: str, known: Collection[str], otherwise: str = "") -> str:
+        """Return the known name that is nearest to `name` as a question, else what else may help."""
+        if len(known) > FEW:
+            self._left -= 1
+            if self._left < 0:
+                return otherwise
+        return did_you_mean(name, known) or otherwise
 
 
 def shown(path: Path) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
-from executor.checks.findings import PlanFinding, Where, near
+from executor.checks.findings import Hints, PlanFinding, Where
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.dataflow import wanted_facts
 from executor.plans.references import references
 from planner.declare import resolve_action
 from planner.declare.syntax import is_name
 from planner.declare.words import either
-from planner.errors import InputError
+from planner.errors import InputError, did_you_mean
 from planner.model import Action, DataParameter, DomainModel, TypeHierarchy
 from planner.model.actions import REQUIRED
 
@@ -36,6 +36,7 @@ class Vocabulary:
         self._memory = memory
         self._model = model
         self._creators: dict[str, str] = {}
+        self._hints = Hints()
         self._adapters: dict[tuple[str, str], TypeAdapter[Any] | None] = {}
 
     def check(self, plan: ActionPlan) -> Iterator[PlanFinding]:
@@ -71,7 +72,7 @@ class Vocabulary:
             here = "arguments", name
             if name not in wanted:
                 is_data = any(each.name == name for each in action.data)
-                hint = "it is data: write it under 'parameters'" if is_data else near(name, wanted)
+                hint = "it is data: write it under 'parameters'" if is_data else self._hints.near(name, wanted)
                 message = f"{action.signature} has no parameter {name!r}"
                 yield where.error("unknown-argument", message, *here, hint=hint)
             elif value in self._objects:
@@ -83,7 +84,7 @@ class Vocabulary:
                 message = f"{value!r} does not exist yet: {which} creates it"
                 yield where.error("later-step", message, *here)
             else:
-                hint = near(value, self._objects, "declare it under 'objects'")
+                hint = self._hints.near(value, self._objects, "declare it under 'objects'")
                 yield where.error("unknown-object", f"no object is called {value!r}", *here, hint=hint)
 
     def _created(self, where: Where, step: PlanStep, action: Action) -> Iterator[PlanFinding]:
@@ -95,7 +96,7 @@ class Vocabulary:
         for name, placeholder in step.creates.items():
             here = "creates", name
             if name not in wanted:
-                hint = near(name, wanted, f"it creates {', '.join(wanted) or 'nothing'}")
+                hint = self._hints.near(name, wanted, f"it creates {', '.join(wanted) or 'nothing'}")
                 yield where.error("unknown-argument", f"{action.name} creates no {name!r}", *here, hint=hint)
             elif placeholder in self._creators:
                 message = f"{placeholder!r} is what step {self._creators[placeholder]!r} creates already"
@@ -114,7 +115,7 @@ class Vocabulary:
             here = "parameters", name
             if name not in wanted:
                 is_object = any(each.name == f"?{name}" for each in action.parameters)
-                hint = "it is an object: write it under 'arguments'" if is_object else near(name, wanted)
+                hint = "it is an object: write it under 'arguments'" if is_object else self._hints.near(name, wanted)
                 message = f"{action.name} has no data parameter {name!r}"
                 yield where.error("unknown-parameter", message, *here, hint=hint)
             elif next(references(value), None) is None:
@@ -152,7 +153,7 @@ def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFindin
     for name in step.policy.lock if isinstance(step.policy.lock, tuple) else ():
         if name not in names:
             message = f"{action.signature} has no parameter {name!r} to lock"
-            yield where.error("unknown-argument", message, "policy", "lock", hint=near(name, names))
+            yield where.error("unknown-argument", message, "policy", "lock", hint=did_you_mean(name, names))
     if step.policy.cache_for and "read_only" not in action.tags:
         message = f"{action.name} is not tagged read_only: no answer of it serves again"
         yield where.error("cache", message, "policy", "cache_for")

@@ -10,9 +10,10 @@ from typing import Annotated
 import pytest
 
 from executor import World
-from executor.checks import check_plan, errors_in, estimate, read_plan
+from executor.checks import check_plan, errors_in, estimate, findings, read_plan
 from executor.plans.action_plan import ActionPlan
 from planner import Domain, From, validate
+from planner.errors import did_you_mean
 
 
 def office():
@@ -603,3 +604,24 @@ def test_the_good_plan_is_valid_to_the_planner():
     plan = ActionPlan.model_validate(GOOD)
     problem = plan.problem(OFFICE)
     assert validate(problem, [each.step(OFFICE) for each in plan.steps]).valid
+
+
+def test_names_are_looked_for_as_long_as_somebody_reads_it(monkeypatch):
+    """Each look goes through all names, so that a plan with a mistake in each step would take the square of them."""
+    looks = []
+    monkeypatch.setattr(findings, "did_you_mean", lambda name, known: looks.append(name) or did_you_mean(name, known))
+    steps = [{"id": f"s{number}", "action": "rest", "depends_on": [f"s{number}x"]} for number in range(300)]
+    domain = Domain("idle")
+    domain.action("rest", {}, provides=["rested"])
+    found = check_plan(ActionPlan.model_validate({"steps": steps}), domain)
+    assert len(found) == 300
+    assert found[0].hint == "did you mean 's0'?"
+    assert (len(looks), found[-1].hint) == (findings.MOST, "the steps are s0, s1, s2, s3, s4, s5, s6, s7")
+
+
+@pytest.mark.parametrize(("fields", "empty"), [({}, True), ({"goal": ["rested"], "initial": ["rested"]}, False)])
+def test_a_plan_of_which_nothing_can_come_is_told(fields, empty):
+    domain = Domain("idle")
+    domain.action("rest", {}, provides=["rested"])
+    found = check_plan(ActionPlan.model_validate(fields), domain)
+    assert [each.rule for each in found] == (["empty"] if empty else [])
