@@ -25,6 +25,8 @@ from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
 from executor.steps.perform import Performer
+from executor.steps.slots import Slots
+from executor.world.context import Memory
 from executor.world.world import World
 from planner.kinds import AnyProblem
 from planner.plan import Plan, Result
@@ -64,7 +66,7 @@ class Executor:
         self.listeners = tuple(self.listeners)
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
-        self.performer = Performer(self.world.model.name)
+        self.performer = Performer(Slots(self.concurrency))
 
     async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
         """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""
@@ -119,10 +121,10 @@ class Executor:
         with self._driving(run.id) as events, self._at_work(run):
             if events:
                 raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-            run.emit(RunStarted(run.id, run.state.plan.model_dump(mode="json"), run.state.plan.model))
+            plan = run.state.plan
+            run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, Memory.from_dict(memory).to_dict()))
             for wish in made.dropped:
                 run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
-            run.state.memory.merge(memory)
             return await run.drive()
 
     def _state(self, made: Planned) -> RunState:
@@ -179,11 +181,14 @@ class Executor:
             taken.take(self.state_of(run, entities))
             if taken.state.status.is_over:
                 return taken.outcome
+            for question, answer in (answers or {}).items():
+                taken.check_answer(question, answer)
+            given_results = {step: taken.result_for(step, each) for step, each in (results or {}).items()}
             with self._at_work(taken):
                 taken.emit(RunResumed(run))
                 for question, answer in (answers or {}).items():
                     taken.answer(question, answer)
-                for step, result in (results or {}).items():
+                for step, result in given_results.items():
                     taken.complete(step, result)
                 return await taken.drive()
 

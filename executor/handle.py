@@ -84,6 +84,9 @@ class Run:
         """Set when it is; a search for its plan ends by it."""
         self._executor = executor
         self._home = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._lost: BaseException | None = None
+        """Why something that happened could not be kept."""
         self._task: asyncio.Task[Outcome] | None = None
         self._state: RunState | None = None
         self._stepper: Stepper
@@ -98,7 +101,7 @@ class Run:
         self._stepper = stepper = Stepper(
             executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
         )
-        state.memory.listen(lambda key, value: self.emit(MemorySet(key, value)))
+        state.memory.listen(lambda *changed: self.emit(MemorySet(*changed)))
         lacking = frozenset(executor.world.without_handler())
         ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit))
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
@@ -113,12 +116,24 @@ class Run:
         return self._state
 
     def emit(self, event: Event) -> None:
-        """Note that something happened: in the journal, in the state, and to those who listen."""
+        """Note that something happened: in the journal, in the state, and to those who listen.
+
+        After an event that could not be kept, nothing more happens: whatever is to be noted next raises the same error.
+        """
+        if threading.get_ident() != self._thread:
+            self._at_home(lambda: self.emit(event))
+            return
+        if self._lost is not None:
+            raise self._lost
         kind = type(event).__name__
         journal = self._executor.journal
         if journal is not None and kind not in KEPT:
             status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
-            journal.append(self.id, kind, dumped(to_data(event)), status=status)
+            try:
+                journal.append(self.id, kind, dumped(to_data(event)), status=status)
+            except BaseException as error:
+                self._lost = error
+                raise
         self.state.apply(event)
         self.audience.tell(event)
 
@@ -149,9 +164,10 @@ class Run:
 
     def complete(self, step: str, result: Any = None) -> None:
         """Give a waiting step its result; raises `RunError` for one that does not wait, `InputError` for no result."""
-        self._at_home(lambda: self._complete(step, result))
+        self._at_home(lambda: self._loop.complete(step, self.result_for(step, result)))
 
-    def _complete(self, step: str, result: Any) -> None:
+    def result_for(self, step: str, result: Any) -> ActionResult:
+        """Return the result that a waiting step would get; raises as `complete`."""
         record = self.state.steps.get(step)
         if record is None or record.status is not StepStatus.WAITING or "question" in (record.wait or {}):
             waiting = [each.id for each in self.state.with_status(StepStatus.WAITING)]
@@ -159,7 +175,7 @@ class Run:
         found, choices = _result(result), (record.wait or {}).get("choices")
         if choices and found.success and found.text not in choices:
             raise InputError(f"the step {step!r} waits for one of {', '.join(choices)}, not {found.text!r}")
-        self._loop.complete(step, found)
+        return found
 
     def announce(self, event: str, result: Any = None) -> int:
         """Give `result` to all steps that wait for `event`, and return how many do.
@@ -172,7 +188,8 @@ class Run:
         """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
         self._at_home(lambda: self._answer(question, answer))
 
-    def _answer(self, question: str, answer: Any) -> None:
+    def check_answer(self, question: str, answer: Any) -> None:
+        """Raise as `answer` does."""
         asked = self.state.questions.get(question)
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
@@ -181,6 +198,9 @@ class Run:
             why = ", or 'no: …' with the reason" if is_approval(asked) else ""
             hint = f"say one of: {', '.join(asked.choices)}{why}"
             raise InputError(f"{answer!r} is no answer to {question!r}", hint=hint)
+
+    def _answer(self, question: str, answer: Any) -> None:
+        self.check_answer(question, answer)
         self.emit(Answered(question, answer))
         self._loop.wake()
 

@@ -1,4 +1,4 @@
-"""What comes for a run from outside: answers for steps that wait, the end of their time, and calls to look again."""
+"""What a run waits for: news from outside, the end of the time of steps that wait, and events that came early."""
 
 from __future__ import annotations
 
@@ -7,86 +7,83 @@ import contextlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from executor.record.steps import StepRecord
+from executor.steps.perform import Attempt
 from executor.world.results import ActionResult
+
+
+class _Alarm(NamedTuple):
+    """When the time of a step is over, in the time of the loop, and what came of the step then."""
+
+    at: float
+    got: Attempt
 
 
 @dataclass(slots=True, eq=False)
 class Inbox:
-    """What has come for the steps of one run, and has not been taken."""
+    """Waits on behalf of one run."""
 
     _news: asyncio.Event = field(init=False, default_factory=asyncio.Event)
-    _arrived: dict[str, Any] = field(init=False, default_factory=dict)
-    _early: dict[str, Any] = field(init=False, default_factory=dict)
+    _early: dict[str, ActionResult] = field(init=False, default_factory=dict)
     """What came with events for which no step was waiting yet."""
-    _alarms: dict[tuple[str, float], float | None] = field(init=False, default_factory=dict)
-    """When a step goes on that waits since a time, in the time of the loop; None where it never does by itself."""
+    _alarms: dict[tuple[str, float], _Alarm | None] = field(init=False, default_factory=dict)
+    """For steps that wait since a time; None where their time is never over."""
 
     def wake(self) -> None:
         """Have whoever waits for news look again at what is to be done."""
         self._news.set()
 
-    def put(self, step: str, result: Any) -> None:
-        """Keep the answer that a waiting step has got."""
-        self._arrived[step] = result
-        self._news.set()
-
-    def keep(self, event: str, result: Any) -> None:
+    def keep(self, event: str, result: ActionResult) -> None:
         """Keep what came with an event for the first step that comes to wait for it."""
         self._early[event] = result
 
-    def take(self) -> dict[str, Any]:
-        """Return what has come, by step, and keep it no longer."""
-        self._news.clear()
-        arrived, self._arrived = self._arrived, {}
-        return arrived
-
-    def expects(self, waiting: Iterable[StepRecord]) -> bool:
-        """Return whether something has come, or will without anybody outside."""
-        waiting = list(waiting)
-        self._hand_over(waiting)
-        return bool(self._arrived) or any(self._due(record) is not None for record in waiting)
-
-    async def news(self, waiting: Iterable[StepRecord]) -> None:
-        """Wait for news; what steps among those `waiting` get when their time is over is news, too."""
-        waiting = list(waiting)
-        self._hand_over(waiting)
-        due = {record.id: (when, record) for record in waiting if (when := self._due(record)) is not None}
-        if not due:
-            await self._news.wait()
-            return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(min(when for when, _ in due.values())):
-                await self._news.wait()
-        now = asyncio.get_running_loop().time()
-        for id_, (when, record) in due.items():
-            if when <= now and id_ not in self._arrived:
-                self._arrived[id_] = _timed_out(record)
-
-    def _hand_over(self, waiting: Iterable[StepRecord]) -> None:
-        """Give those of the steps `waiting` what came for them early."""
+    def early(self, waiting: Iterable[StepRecord]) -> Iterable[tuple[StepRecord, ActionResult]]:
+        """Yield those of the steps `waiting` for which something came early, with that; it is kept no longer."""
         for record in waiting if self._early else ():
             event = (record.wait or {}).get("event")
-            if event in self._early and record.id not in self._arrived:
-                self.put(record.id, self._early.pop(event))
+            if event in self._early:
+                yield record, self._early.pop(event)
 
-    def _due(self, record: StepRecord) -> float | None:
+    def expects(self, waiting: Iterable[StepRecord]) -> bool:
+        """Return whether news will come without anybody outside."""
+        return self._news.is_set() or any(self._alarm(record) is not None for record in waiting)
+
+    async def news(self, waiting: Iterable[StepRecord]) -> None:
+        """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
+        alarms = [alarm.at for record in waiting if (alarm := self._alarm(record)) is not None]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(min(alarms, default=None)):
+                await self._news.wait()
+        self._news.clear()
+
+    def over(self, waiting: Iterable[StepRecord]) -> list[tuple[StepRecord, Attempt]]:
+        """Return those of the steps `waiting` whose time is over, with what came of them."""
+        now = asyncio.get_running_loop().time()
+        found = [(record, self._alarm(record)) for record in waiting]
+        return [(record, alarm.got) for record, alarm in found if alarm is not None and alarm.at <= now]
+
+    def _alarm(self, record: StepRecord) -> _Alarm | None:
         key = record.id, record.since
         if key not in self._alarms:
-            wait = record.wait or {}
-            seconds = [each for each in (wait.get("seconds"), wait.get("deadline")) if each is not None]
-            ago = time.time() - record.since
-            now = asyncio.get_running_loop().time()
-            self._alarms[key] = now + max(min(seconds) - ago, 0) if seconds else None
+            self._alarms[key] = _alarm(record)
         return self._alarms[key]
 
 
-def _timed_out(record: StepRecord) -> ActionResult:
-    """Return what a step gets when its time is over."""
+def _alarm(record: StepRecord) -> _Alarm | None:
+    """Return when the time of a step is over that waits, and what came of it then; None where it never is."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
-    if seconds is not None and (deadline is None or seconds <= deadline):
-        return ActionResult(text="the time is over that it waited for")
-    return ActionResult.failed(f"no answer came within {deadline:g} s")
+    for_somebody = bool(wait.get("event") or wait.get("choices"))
+    limits = [each for each in (deadline, seconds if for_somebody else None) if each is not None]
+    since = asyncio.get_running_loop().time() - (time.time() - record.since)
+    if seconds is not None and not for_somebody and (deadline is None or seconds <= deadline):
+        return _Alarm(since + seconds, Attempt(ActionResult(text="the time is over that it waited for")))
+    if not limits:
+        return None
+    reason = f"no answer came within {min(limits):g} s"
+    failed = ActionResult.failed(reason)
+    if wait.get("conclusive"):
+        return _Alarm(since + min(limits), Attempt(failed, begun=False))
+    return _Alarm(since + min(limits), Attempt(failed, in_doubt=reason))

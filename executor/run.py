@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from executor.ending import ended, reached, waiting
 from executor.inbox import Inbox
 from executor.looking.goal import Verdict, looked_at
 from executor.looking.judge import Expected
 from executor.plans.edges import edges
-from executor.record.events import Event, RunEnded
+from executor.record.events import Event, RunEnded, StepReturned
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
 from executor.recovery.ladder import Ladder
 from executor.recovery.supervisor import Supervisor
 from executor.schedule import SINGLE, Agenda
+from executor.steps.aftermath import Another
+from executor.steps.created import with_all_created
 from executor.steps.perform import Attempt
 from executor.steps.stepping import Stepper
+from executor.world.data import data_of
 from executor.world.results import ActionResult, result_of
-from executor.world.world import Skill
 
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
@@ -50,6 +51,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
+        self.agenda = Agenda(self.state.model, (), {})
 
     async def drive(self) -> RunEnded:
         """Carry out the plan, and return how it ended; what is left to do is in the state.
@@ -65,7 +67,8 @@ class Loop:
 
     async def _driven(self) -> RunEnded:
         self.supervisor.take_up()
-        await self._take_up()
+        self._answered()
+        await self._settle()
         while True:
             self._react()
             self._arrange()
@@ -78,20 +81,29 @@ class Loop:
             if end is not None:
                 return end
 
-    async def _take_up(self) -> None:
-        """Settle the steps that were at work when the process that drove the run before stopped."""
-        self._answered()
-        for record in self._records(StepStatus.RUNNING):
-            if record.result is not None:
-                got = Attempt(result_of({**record.result}))
-            else:
-                reason = "the process stopped while it was being done"
-                got = Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
-            policy = self.stepper.policy_of(record)
-            skills = self.stepper.world.skills.get(record.step.action, [])
-            others = await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, skills)
-            if others:
-                self._start(record, others)
+    async def _settle(self) -> bool:
+        """Look at what came of steps on which nobody is at work here any more; return whether there are any.
+
+        Their handlers have answered, or somebody has outside, or the process that drove the run before stopped.
+        """
+        found = [record for record in self._records(StepStatus.RUNNING) if record.id not in self._tasks]
+        for record in found:
+            await self._look_after(record, _what_came(record))
+        return bool(found)
+
+    async def _look_after(self, record: StepRecord, got: Attempt) -> None:
+        """Say what came of a step, or do it again."""
+        action = self.state.domain.actions[record.step.action]
+        if got.crashed and "read_only" in action.tags and self._wanted(record) is not NOTHING:
+            self._start(record)  # what it returned is lost, and somebody may take it
+            return
+        skills = () if record.wait is not None else self.stepper.world.skills.get(action.name, ())
+        policy = self.stepper.policy_of(record)
+        another = await self.stepper.aftermath.ended(record, got, self._wanted(record), policy, skills)
+        if another is None:
+            self._ended(record.id)
+        else:
+            self._start(record, another)
 
     def _wanted(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
@@ -143,8 +155,8 @@ class Loop:
         """Whether no step is to be begun now."""
         return self.stepper.aborted.is_set() or self.supervisor.is_called
 
-    def _start(self, record: StepRecord, skills: Sequence[Skill] = ()) -> None:
-        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, skills))
+    def _start(self, record: StepRecord, another: Another | None = None) -> None:
+        task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
         task.add_done_callback(lambda _: self._came_back(record.id))
 
     def _came_back(self, id_: str) -> None:
@@ -157,28 +169,26 @@ class Loop:
 
     async def _next(self) -> None:
         """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""
+        self._hand_over()
         await self.inbox.news(self._records(StepStatus.WAITING))
         back, self._back = self._back, []
         for id_ in back:
             self._tasks.pop(id_).result()
             self._ended(id_)
-        await self._deliver()
+        await self._go_on()
 
-    async def _deliver(self) -> None:
-        """Give waiting steps what has come for them."""
-        for id_, result in self.inbox.take().items():
-            record = self.state.steps.get(id_)
-            if record is None or record.status is not StepStatus.WAITING:
-                continue
-            if "question" in (record.wait or {}):
-                self._start(record)
-                continue
-            policy = self.stepper.policy_of(record)
-            await self.stepper.aftermath.ended(record, Attempt(result_of(result)), self._wanted(record), policy)
-            self._ended(id_)
+    async def _go_on(self) -> None:
+        """Go on with the steps for which something has come, or whose time is over."""
+        self._answered()
+        for record, got in self.inbox.over(self._records(StepStatus.WAITING)):
+            if record.id not in self._tasks:
+                await self._look_after(record, got)
+        await self._settle()
 
     async def _idle(self) -> RunEnded | None:
         """Do what is to be done while no step is at work; return the end of the run, if it is that."""
+        if await self._settle():
+            return None
         if self.stepper.aborted.is_set():
             return ended(self.state, RunStatus.CANCELLED, "called off")
         if self.supervisor.is_needed:
@@ -191,13 +201,13 @@ class Loop:
 
     async def _wait(self) -> bool:
         """Wait for time, or an answer from outside; return whether to go on."""
-        if self._answered():
+        if self._answered() or self._hand_over():
             return True
         records = self._records(StepStatus.WAITING)
         if not self.stay and not self.inbox.expects(records):
             return False
         await self.inbox.news(records)
-        await self._deliver()
+        await self._go_on()
         return True
 
     def _answered(self) -> bool:
@@ -209,6 +219,13 @@ class Loop:
         ]
         for record in found:
             self._start(record)
+        return bool(found)
+
+    def _hand_over(self) -> bool:
+        """Give waiting steps what came for them early; return whether there are any."""
+        found = list(self.inbox.early(self._records(StepStatus.WAITING)))
+        for record, result in found:
+            self.complete(record.id, result)
         return bool(found)
 
     async def _finish(self) -> RunEnded | None:
@@ -227,11 +244,15 @@ class Loop:
         """Look again at what is to be done."""
         self.inbox.wake()
 
-    def complete(self, step: str, result: Any) -> None:
-        """Take the answer that a waiting step has got from outside."""
-        self.inbox.put(step, result)
+    def complete(self, step: str, result: ActionResult) -> None:
+        """Take the answer that a waiting step has got from outside: it is kept at once."""
+        record = self.state.steps[step]
+        action = self.state.domain.actions[record.step.action]
+        got = with_all_created(self.state, record, action, Attempt(result))
+        self.emit(StepReturned(step, data_of(got.result), raised=got.result.error if got.raised else ""))
+        self.inbox.wake()
 
-    def announce(self, event: str, result: Any) -> int:
+    def announce(self, event: str, result: ActionResult) -> int:
         """Give `result` to the steps that wait for `event`, or else to the first that will; return how many wait."""
         found = [each.id for each in self._records(StepStatus.WAITING) if (each.wait or {}).get("event") == event]
         for id_ in found:
@@ -239,3 +260,12 @@ class Loop:
         if not found:
             self.inbox.keep(event, result)
         return len(found)
+
+
+def _what_came(record: StepRecord) -> Attempt:
+    """Return what came of the latest attempt at a step, as far as that was kept."""
+    if record.result is None:
+        reason = "the process stopped while it was being done"
+        return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
+    raised = RuntimeError(record.raised) if record.raised else None
+    return Attempt(result_of({**record.result}), raised=raised, in_doubt=record.doubt)

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from executor.record.events import Event
 from executor.record.state import RunState
+from planner.budget import LimitReached
 
 Listener = Callable[[Event], None]
 _log = logging.getLogger(__name__)
@@ -46,8 +47,10 @@ class Audience:
         for listener in tuple(self._listeners):
             try:
                 listener(event)
-            except Exception:  # noqa: BLE001 - whatever it raises, the run goes on
-                self._listeners.remove(listener)
+            except (KeyboardInterrupt, LimitReached):
+                raise
+            except BaseException:  # noqa: BLE001 - whatever it raises, the run goes on
+                self._listeners = [each for each in self._listeners if each is not listener]
                 _log.exception("%r failed at %s, and is told no more about this run", listener, type(event).__name__)
 
     @contextmanager
@@ -63,7 +66,9 @@ class Audience:
         try:
             manager = follower.follow(state, run)
             self._listeners.append(manager.__enter__())
-        except Exception:  # noqa: BLE001 - whatever it raises, the run goes on
+        except (KeyboardInterrupt, LimitReached):
+            raise
+        except BaseException:  # noqa: BLE001 - as above
             _log.exception("%r cannot follow run %s", follower, run)
         else:
             followed.callback(_leave, manager, follower, run)
@@ -72,5 +77,7 @@ class Audience:
 def _leave(manager: AbstractContextManager[Listener], follower: Follower, run: str) -> None:
     try:
         manager.__exit__(None, None, None)
-    except Exception:  # noqa: BLE001 - as above
+    except (KeyboardInterrupt, LimitReached):
+        raise
+    except BaseException:  # noqa: BLE001 - as above
         _log.exception("%r failed at the end of run %s", follower, run)

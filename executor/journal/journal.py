@@ -158,6 +158,7 @@ class Journal:
             if rows:
                 _, driven.seq, driven.time, _, _, driven.status, driven.checksum = rows[-1]
                 self._store.locks.set_count(driven.number, driven.seq)
+                self._store.check_file()
             return driven.seq
 
     def read(self, run: str) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from executor.errors import DamagedError, JournalError
 from executor.journal import schema
-from executor.journal.failures import told, told_by_system, unkeepable
+from executor.journal.failures import FOUND, told, told_by_system, unkeepable
 from executor.journal.locks import LockFile, identity, lock_file
 
 
@@ -99,5 +99,7 @@ class Store:
             raise told(self.path, error) from error
         except UnicodeEncodeError as error:
             raise unkeepable(self.path, error) from None
+        except OverflowError as error:
+            raise JournalError(self.path, *FOUND[sqlite3.SQLITE_TOOBIG]) from error
         except OSError as error:
             raise told_by_system(self.path, error) from error

@@ -11,7 +11,7 @@ from executor.plans.creation import Bindings
 from executor.record.events import Disagreement, Event, FactsSeen
 from executor.record.facts import Note, Provenance
 from executor.world.observers import Observer, Sighting
-from executor.world.threads import OutOfTime, called, within
+from executor.world.threads import OutOfTime, called, said, within
 from executor.world.world import World
 from planner.model import OPEN, Atom
 from planner.records import dataclass, field
@@ -160,7 +160,7 @@ class Lookout:
         except OutOfTime:
             return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
-            return f"the observer {observer.name} of {look} failed: {type(error).__name__}: {error}"
+            return f"the observer {observer.name} of {look} failed: {said(error)}"
 
 
 def believe(

@@ -29,11 +29,12 @@ class Rung(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run began, with this `plan` (an `ActionPlan` as data); the first event of every run."""
+    """A run began, with this `plan` (an `ActionPlan` as data) and `memory`; the first event of every run."""
 
     run: str
     plan: Mapping[str, Any]
     model: ExecutionModel
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,15 @@ class StepProgress:
 
 @dataclass(frozen=True, slots=True)
 class StepReturned:
-    """A handler has answered, and nobody has looked yet whether it is so."""
+    """A handler has answered, or somebody outside has for a step that waits; nobody has looked yet whether it is so.
+
+    `doubt` says why that is no answer, if so: the handler took too long. `raised` is what it raised, as text.
+    """
 
     step: str
     result: Mapping[str, Any]
+    doubt: str = ""
+    raised: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +107,8 @@ class Disagreement:
 class StepEnded:
     """A step is over, or in doubt; `facts` is what became of its declared effects.
 
-    A failed step is `repeatable` where doing it once more cannot do it twice. One that is in doubt has `awaited`
-    effects: what holds if it happened.
+    The `values` of the `result` of one that is done are in working memory from now on. A failed step is `repeatable`
+    where doing it once more cannot do it twice. One that is in doubt has `awaited` effects: what holds if it happened.
     """
 
     step: str
@@ -177,6 +183,7 @@ class MemorySet:
 
     key: str
     value: Any
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

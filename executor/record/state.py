@@ -104,8 +104,9 @@ class RunState:
     def apply(self, event: Event) -> None:  # noqa: C901, PLR0912 - a case for each kind of event
         """Take in what happened."""
         match event:
-            case RunStarted(run, _, model):
+            case RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, RunStatus.ACTIVE
+                self._remember(memory)
             case RunResumed():
                 self.status, self.reason = RunStatus.ACTIVE, ""
             case StepStarted(id_, attempt, skill, _, parameters):
@@ -113,10 +114,13 @@ class RunState:
                 self.tried.begun()
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
-                record.attempts, record.skill, record.parameters, record.wait = attempt, skill, parameters, None
-            case StepReturned(id_, result):
-                self.steps[id_].result = result
-                self._bind(self.steps[id_])
+                record.begin(attempt, skill, parameters)
+            case StepReturned(id_, result, doubt, raised):
+                record = self.steps[id_]
+                if record.status is StepStatus.WAITING:
+                    self.steps.move(record, StepStatus.RUNNING)
+                record.result, record.doubt, record.raised = result, doubt, raised
+                self._bind(record)
             case StepWaiting(id_, wait, since):
                 record = self.steps[id_]
                 self.steps.move(record, StepStatus.WAITING)
@@ -141,8 +145,8 @@ class RunState:
                 self.questions[question] = event
             case Answered(question, answer):
                 self._answer(question, answer)
-            case MemorySet(key, value):
-                self.memory.restore(key, value)
+            case MemorySet(key, value, relevance):
+                self.memory.restore(key, value, relevance)
             case RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
             case StepProgress():
@@ -195,6 +199,8 @@ class RunState:
         if event.result is not None:
             record.result = event.result
         self.beliefs.take(event.facts)
+        if event.status.is_done and event.result is not None:
+            self._remember(event.result.get("values") or {})
         if event.status in _RAN:
             self.beliefs.did(record.step)
         self._bind(record)
@@ -215,6 +221,10 @@ class RunState:
         if called and record.skill:
             record.failed = (*record.failed, record.skill)
             self.failed_skills[record.step.action][record.skill] += 1
+
+    def _remember(self, values: Mapping[str, Any]) -> None:
+        for key, value in values.items():
+            self.memory.restore(key, value)
 
     def _changed_in_place(self, step: Step) -> set[Atom]:
         """Return the items that `step` changes in place and does not provide."""

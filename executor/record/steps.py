@@ -9,13 +9,18 @@ from typing import Any
 from executor.plans.action_plan import PlanStep
 from executor.record.facts import Note
 from executor.record.status import StepStatus
+from executor.world.values import own
 from planner.model import DomainModel
 from planner.plan import Step
 
 
 @dataclass(slots=True)
 class StepRecord:
-    """What became of one step; `result` is what its handler gave, as data."""
+    """What became of one step.
+
+    `result` is what its handler gave in the latest attempt, as data; `doubt` says why that is no answer, and `raised`
+    what the handler raised, if so.
+    """
 
     plan: PlanStep
     step: Step
@@ -26,6 +31,8 @@ class StepRecord:
     """The skills whose attempts failed, in turn."""
     reason: str = ""
     result: Mapping[str, Any] | None = None
+    doubt: str = ""
+    raised: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     wait: Mapping[str, Any] | None = None
     awaited: tuple[Note, ...] = ()
@@ -37,6 +44,11 @@ class StepRecord:
     def id(self) -> str:
         """The id of the step in its plan."""
         return self.plan.id
+
+    def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any]) -> None:
+        """Note that another attempt is made: what was said of the one before is not about this one."""
+        self.attempts, self.skill, self.parameters = attempt, skill, parameters
+        self.result, self.doubt, self.raised, self.wait = None, "", "", None
 
 
 class Steps(dict[str, StepRecord]):
@@ -84,7 +96,7 @@ class Steps(dict[str, StepRecord]):
 
 
 class Results(Mapping[str, Any]):
-    """What steps returned, by the id of the step, or by the name of an action: what it returned last."""
+    """What steps returned, by the id of the step, or by the name of an action: what it returned last; as copies."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -93,7 +105,7 @@ class Results(Mapping[str, Any]):
         for id_ in (key, *reversed(self._steps.finished)):
             record = self._steps.get(id_)
             if record is not None and record.result is not None and key in {record.id, record.step.action}:
-                return record.result
+                return own(record.result)
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[str]:

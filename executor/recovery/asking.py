@@ -17,7 +17,7 @@ from executor.record.events import Answered, Asked, Event, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.world.data import text_of
-from executor.world.threads import called
+from executor.world.threads import called, said
 from planner.model import Action
 
 __all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]
@@ -110,7 +110,7 @@ async def _decided(function: Callable[..., Any], request: Request) -> Any:
     try:
         return await called(partial(function, request), {})
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
-        return f"{type(error).__name__}: {error}"
+        return said(error)
 
 
 async def _asked(function: Callable[..., Any], question: Asked) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
@@ -18,11 +18,12 @@ from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.created import with_all_created
-from executor.steps.perform import Attempt, Performer
+from executor.steps.given_up import at_work, call_of
+from executor.steps.perform import Attempt
 from executor.steps.retries import callable_next, is_harmless
 from executor.world.data import data_of
 from executor.world.policy import Policy
-from executor.world.world import Skill
+from executor.world.world import Skill, World
 from planner.errors import InputError
 from planner.model import Action, Atom
 from planner.records import replace
@@ -30,32 +31,37 @@ from planner.records import replace
 UNTRIED: Final = "no other handler is called, as nobody knows that this one has done nothing"
 
 
+@dataclass(frozen=True, slots=True)
+class Another:
+    """Another attempt is to be made, by one of `skills`; where none is after all, the step has ended as `otherwise`."""
+
+    skills: Sequence[Skill]
+    otherwise: StepEnded
+
+
 @dataclass(slots=True, eq=False)
 class Aftermath:
     """Says what came of attempts at the steps of one run."""
 
+    world: World
     state: RunState
     emit: Callable[[Event], None]
     lookout: Lookout
-    performer: Performer
     aborted: asyncio.Event
 
     async def ended(
         self, record: StepRecord, got: Attempt, wanted: Expected, policy: Policy, skills: Sequence[Skill] = ()
-    ) -> Sequence[Skill]:
-        """Look at what an attempt has done and say so; return those of `skills` that may be called instead.
-
-        None is where the answer came from outside. Where there is one, nothing is said: the step has not ended.
-        """
+    ) -> Another | None:
+        """Look at what an attempt has done and say so; return whether one of `skills` is to be called instead."""
         action = self.state.domain.actions[record.step.action]
         got = with_all_created(self.state, record, action, got)
         result = data_of(got.result, got.seconds)
         if action.creates:
-            self.emit(StepReturned(record.id, result))
+            self._returned(record, got, result)
         ways = [wanted, *(alternatives(self.state.beliefs, record.step) if action.outcomes else ())]
         visible = [fact for way in ways for fact in way.all if self.lookout.can_see(fact)]
-        if visible and not action.creates:
-            self.emit(StepReturned(record.id, result))
+        if visible:
+            self._returned(record, got, result)
         looked = await self._looked(visible, ways) if visible else Looked()
         got, told = self._told(record, got)
         found = self._judged(action, got, looked, told, wanted)
@@ -65,21 +71,32 @@ class Aftermath:
         found = self._settled(record, action, found)
         if found.status.is_done:
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes))
-            if got.result.values:
-                self.state.memory.merge(got.result.values)
-            return ()
-        over = self.performer.still_working(record.step) or self.aborted.is_set()
-        others = callable_next(skills, record, policy, got, found) if skills and not over else ()
-        if others:
-            return others
-        left = [each for each in skills if each.name not in (*record.failed, record.skill)]
-        if left and not over and found.status is StepStatus.FAILED:
-            found = replace(found, reason=f"{found.reason}; {UNTRIED}")
+            return None
+        others: Sequence[Skill] = ()
+        if skills and not self.aborted.is_set() and not self._is_at_work(record):
+            others = callable_next(skills, record, policy, got, found)
+            left = [each for each in skills if each.name not in (*record.failed, record.skill)]
+            if left and not others and found.status is StepStatus.FAILED:
+                found = replace(found, reason=f"{found.reason}; {UNTRIED}")
         in_doubt = found.status is StepStatus.IN_DOUBT
         repeatable = not in_doubt and (found.known or not got.begun or is_harmless(action))
         awaited = _awaited(wanted) if in_doubt else ()
-        self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited))
-        return ()
+        end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited)
+        if others:
+            self._returned(record, got, result)
+            return Another(others, end)
+        self.emit(end)
+        return None
+
+    def _returned(self, record: StepRecord, got: Attempt, result: Mapping[str, Any]) -> None:
+        """Have what an attempt gave be kept, unless it is, or there is nothing that it gave."""
+        if record.result is None and not got.crashed:
+            raised = "" if got.raised is None else result["error"]
+            self.emit(StepReturned(record.id, result, got.in_doubt, raised))
+
+    def _is_at_work(self, record: StepRecord) -> bool:
+        """Return whether a handler of the step that was given up has not come back, in this process."""
+        return at_work(call_of(self.state, record, self.world)) is not None
 
     def _judged(
         self, action: Action, got: Attempt, looked: Looked, told: Mapping[Atom, bool], wanted: Expected
@@ -113,7 +130,7 @@ class Aftermath:
         """Return what is to be said in the end about a step that may still be at work, or may be done twice."""
         if found.status.is_done:
             return found
-        if self.performer.still_working(record.step):
+        if self._is_at_work(record):
             reason = f"{found.reason}, and its handler is still at work"
             return Judgement(StepStatus.IN_DOUBT, reason, found.notes)
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):

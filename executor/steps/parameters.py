@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from executor.plans.references import REFERENCE
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.world.threads import said
 from planner.errors import ForethoughtError
 from planner.model import Action, DataParameter
 from planner.model.actions import REQUIRED
@@ -36,6 +37,8 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
             values[parameter.name] = _typed(parameter, value)
         except Missing as error:
             amiss.append(str(error))
+        except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
+            amiss.append(f"the parameter {parameter.name!r} of {record.step} cannot be had: {said(error)}")
     if amiss:
         raise Missing("; ".join(amiss))
     return values, sources
@@ -105,6 +108,8 @@ def field_of(record: StepRecord, path: str) -> Any:
         match found:
             case Mapping() if part in found:
                 found = found[part]
+            case Mapping() if part.isdecimal() and int(part) in found:
+                found = found[int(part)]
             case list() | tuple() if part.isdecimal() and int(part) < len(found):
                 found = found[int(part)]
             case _ if not isinstance(found, Mapping | list | tuple | str) and hasattr(found, part):

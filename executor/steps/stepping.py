@@ -16,16 +16,21 @@ from executor.record.events import Event, Rung, RungTaken, StepEnded, StepProgre
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
-from executor.steps.aftermath import Aftermath
+from executor.steps.aftermath import Aftermath, Another
+from executor.steps.calling_off import came
 from executor.steps.conditions import Conditions
+from executor.steps.given_up import call_of
 from executor.steps.parameters import Missing, filled
-from executor.steps.perform import Attempt, Performer, passes
+from executor.steps.perform import Performer, passes
 from executor.steps.retries import chosen, pause
 from executor.world.context import Context
 from executor.world.data import data_of
 from executor.world.policy import Policy
+from executor.world.threads import said
+from executor.world.values import own
 from executor.world.world import Skill, World
 from planner.model import Action
+from planner.records import replace
 
 Filled = tuple[dict[str, Any], dict[str, str]]
 """Values of data parameters, and where each came from."""
@@ -37,6 +42,9 @@ class _Unchosen(Exception):  # noqa: N818 - it names what happened
 
 class Asker(Protocol):
     """Whoever can be asked: see `executor.recovery.asking`."""
+
+    permit: Any
+    """Asked about each step, if it is not None."""
 
     async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
         """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
@@ -63,7 +71,7 @@ class Stepper:
 
     def __post_init__(self) -> None:
         self.conditions = Conditions(self.state, self.emit, self.lookout)
-        self.aftermath = Aftermath(self.state, self.emit, self.lookout, self.performer, self.aborted)
+        self.aftermath = Aftermath(self.world, self.state, self.emit, self.lookout, self.aborted)
 
     def abort(self) -> None:
         """Tell all handlers at work that the run is called off."""
@@ -76,43 +84,87 @@ class Stepper:
         policy = self.world.policy_of(record.step.action)
         return policy if record.plan.policy is None else record.plan.policy.over(policy)
 
-    async def carry_out(self, record: StepRecord, among: Sequence[Skill] = ()) -> None:
-        """Do the step of `record`, as often as its policy allows: it has ended then, or waits.
+    async def carry_out(self, record: StepRecord, another: Another | None = None) -> None:
+        """Do the step of `record`, as often as its policy allows: it ends or waits, or the run is called off.
 
-        Where some of its handlers are given, the first to be called is `among` them.
+        With `another`, an attempt was made before that failed. Nothing is done where the run is called off before it is
+        the turn of the step.
         """
+        slots, priority = self.performer.slots, self.state.plan.metadata.priority
+        if slots.most is None:
+            await self._carry_out(record, another)
+            return
+        async with slots.one(priority, self.aborted) as may_begin:
+            if may_begin:
+                await self._carry_out(record, another)
+            elif another is not None:
+                self.emit(another.otherwise)
+
+    async def _carry_out(self, record: StepRecord, another: Another | None) -> None:
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
-        if reason:
-            self._failed(record, reason)
-            return
         try:
-            values, sources = filled(self.state, record, action)
+            values, sources = ({}, {}) if reason else filled(self.state, record, action)
         except Missing as error:
-            self._failed(record, str(error))
+            reason = str(error)
+        if reason:
+            self._failed(record, reason, another)
             return
-        refused = await self.asker.approval(record, action, values)
+        refused = await self._refusal(record, action, values)
         if refused is None:
             return
         if refused:
-            self._failed(record, refused, repeatable=False)
+            self._failed(record, refused, another, repeatable=False)
             return
-        policy, skills = self.policy_of(record), among or self.world.skills[action.name]
+        await self._tried(record, action, (values, sources), another)
+
+    async def _tried(self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None) -> None:
+        """Make attempts at the step until one is the last."""
+        policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
         try:
-            skill = self._chosen(record, skills, policy)
+            skill = self._chosen(record, another.skills if another else skills, policy)
             while not reason:
                 wanted = await self.conditions.expected(record)
-                skills = await self._attempt(record, skill, policy, wanted, (values, sources))
-                if not skills:
+                reason = await self._checked(record, action, filled_in[0], policy)
+                if reason or self.aborted.is_set():
+                    break
+                self.emit(StepStarted(record.id, record.attempts + 1, skill.name, self._key(record), *filled_in))
+                another = await self._attempt(record, skill, policy, wanted)
+                if another is None:
                     return
-                skill = await self._again(record, skills, policy)
+                skill = await self._again(record, another.skills, policy)
                 reason = await self.conditions.unmet(record, action)
         except _Unchosen as error:
             reason = str(error)
-        self._failed(record, reason)
+        if reason:
+            self._failed(record, reason, another)
+        elif another is not None:
+            self.emit(another.otherwise)
 
-    def _failed(self, record: StepRecord, reason: str, *, repeatable: bool = True) -> None:
-        self.emit(StepEnded(record.id, StepStatus.FAILED, reason, repeatable=repeatable))
+    def _failed(self, record: StepRecord, reason: str, another: Another | None, *, repeatable: bool = True) -> None:
+        """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""
+        if another is None:
+            self.emit(StepEnded(record.id, StepStatus.FAILED, reason, repeatable=repeatable))
+        else:
+            self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
+
+    async def _refusal(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+        """Return why the step is not allowed; None where nobody has said yet, or the run was called off meanwhile."""
+        if self.asker.permit is None and "needs_approval" not in action.tags:
+            return ""
+        asked = asyncio.ensure_future(self.asker.approval(record, action, values))
+        return asked.result() if await came(asked, self.aborted) else None
+
+    async def _checked(self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: Policy) -> str:
+        """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""
+        check = self.world.checks.get(action.name)
+        if check is None:
+            return ""
+        try:
+            context = self._context(record, record.attempts + 1)
+            return await passes(check, self._objects(record, action) | {**values}, context, policy.timeout)
+        finally:
+            self._contexts.pop(record.id, None)
 
     async def _not_now(self, record: StepRecord, action: Action) -> str:
         """Return why the step cannot be done; nothing where it can."""
@@ -123,37 +175,23 @@ class Stepper:
             reason = f"{action.name} has no handler"
         return reason
 
-    async def _attempt(
-        self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected, filled_in: Filled
-    ) -> Sequence[Skill]:
-        """Call the handler once, and look; return which may be called next, where it failed in a way that allows it."""
-        action, (values, sources) = skill.action, filled_in
-        arguments = self._objects(record, action) | values
-        key, attempt = f"{self.state.run}/{record.id}", record.attempts + 1
-        if action.name in self.world.checks:
-            reason = await passes(
-                self.world.checks[action.name], arguments, self._context(record, key, attempt), policy.timeout
-            )
-            if reason:
-                self._contexts.pop(record.id, None)
-                self._failed(record, reason)
-                return ()
-        self.emit(StepStarted(record.id, attempt, skill.name, key, values, sources))
-        got = await self._answer(record, skill, arguments, policy, key)
-        if got.wait is not None:
-            self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
-            return ()
-        return await self.aftermath.ended(record, got, wanted, policy, self.world.skills[action.name])
-
-    async def _answer(
-        self, record: StepRecord, skill: Skill, arguments: dict[str, Any], policy: Policy, key: str
-    ) -> Attempt:
+    async def _attempt(self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected) -> Another | None:
+        """Call the handler once, and look; return whether another attempt is to be made."""
+        call = call_of(self.state, record, self.world)
+        arguments = self._objects(record, skill.action) | {**record.parameters}
         try:
-            return await self.performer.attempt(
-                skill, record.step, arguments, policy, lambda: self._context(record, key, record.attempts)
+            got = await self.performer.attempt(
+                skill, call, arguments, policy, lambda: self._context(record, record.attempts), aborted=self.aborted
             )
         finally:
             self._contexts.pop(record.id, None)
+        if got.wait is not None:
+            self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
+            return None
+        return await self.aftermath.ended(record, got, wanted, policy, call.skills)
+
+    def _key(self, record: StepRecord) -> str:
+        return f"{self.state.run}/{record.id}"
 
     async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
@@ -162,7 +200,7 @@ class Stepper:
         seconds = pause(policy, record.attempts, self.rng) if rung is Rung.RETRY else 0.0
         self.emit(RungTaken(rung, record.id, f"attempt {record.attempts} failed", seconds=seconds))
         if seconds:
-            await asyncio.sleep(seconds)
+            await came(asyncio.sleep(seconds), self.aborted)
         return skill
 
     def _chosen(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
@@ -175,7 +213,7 @@ class Stepper:
         try:
             return chosen(skills, policy, here, ever)
         except Exception as error:
-            raise _Unchosen(f"no handler was chosen: {type(error).__name__}: {error}") from error
+            raise _Unchosen(f"no handler was chosen: {said(error)}") from error
 
     def _objects(self, record: StepRecord, action: Action) -> dict[str, Any]:
         """Return the planning arguments, as the objects that were given."""
@@ -183,7 +221,7 @@ class Stepper:
         names = [each.name.removeprefix("?") for each in action.parameters]
         return {name: entities.get(each, each) for name, each in zip(names, record.step.arguments, strict=False)}
 
-    def _context(self, record: StepRecord, key: str, attempt: int) -> Context:
+    def _context(self, record: StepRecord, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:
             self.emit(StepProgress(record.id, text, fraction))
 
@@ -193,10 +231,10 @@ class Stepper:
             step=record.id,
             action=record.step.action,
             attempt=attempt,
-            key=key,
+            key=self._key(record),
             memory=self.state.memory,
             results=self.state.results,
-            undoes=tuple([self.state.steps[id_].result or {} for id_ in record.plan.undoes]),
+            undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),
             _on_progress=progress,
             _on_replanning=self.replanning.append,

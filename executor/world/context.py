@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor.world.iterators import listed
+from executor.world.values import own
 from planner.errors import InputError
 
 CAPACITY: Final = 1000
@@ -26,57 +27,52 @@ class Memory:
     """Working memory: values by name, each with those that it had before.
 
     When there are more than `capacity` entries, the least relevant goes: that with the lowest stated relevance, among
-    those the one that was used longest ago.
+    those the one that was set longest ago. Threads may share a memory. What it gives is a copy of what it has.
     """
 
-    def __init__(self, capacity: int = CAPACITY, on_set: Callable[[str, Any], None] | None = None) -> None:
+    def __init__(self, capacity: int = CAPACITY, on_set: Callable[[str, Any, float], None] | None = None) -> None:
         if capacity < 1:
             raise InputError(f"a working memory has room for one entry at least, not {capacity}")
         self.capacity = capacity
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: dict[str, _Entry] = {}
         self._on_set = on_set
+        self._guard = threading.RLock()
 
-    def listen(self, on_set: Callable[[str, Any], None]) -> None:
-        """Have `on_set(key, value)` called instead of keeping what `set` is given: it must call `restore`."""
+    def listen(self, on_set: Callable[[str, Any, float], None]) -> None:
+        """Have `on_set(key, value, relevance)` called instead of keeping what is set: it must call `restore`."""
         self._on_set = on_set
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of `key`, or `default`."""
-        entry = self._entries.get(key)
-        if entry is None:
-            return default
-        self._entries.move_to_end(key)
-        return entry.value
+        with self._guard:
+            entry = self._entries.get(key)
+            return default if entry is None else own(entry.value)
 
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
-        """Keep `value` under `key`; None takes the key out."""
-        value = listed(value)
-        if self._on_set is None:
-            self.restore(key, value)
-        else:
-            self._on_set(key, value)
-        if key in self._entries:
-            self._entries[key].relevance = relevance
-        self._make_room()
+        """Keep `value` under `key`; None takes the key out. Raises `InputError` for a key that is no text."""
+        if not isinstance(key, str):
+            raise InputError(f"working memory has values by name, and {key!r} is no text")
+        (self._on_set or self.restore)(key, own(listed(value)), relevance)
 
-    def restore(self, key: str, value: Any) -> None:
+    def restore(self, key: str, value: Any, relevance: float = 0.0) -> None:
         """Keep `value` under `key`, and tell nobody."""
-        if value is None:
-            self._entries.pop(key, None)
-            return
-        entry = self._entries.get(key)
-        if entry is None:
-            self._entries[key] = _Entry(value)
-        else:
-            entry.history.append(entry.value)
-            entry.value = value
-        self._entries.move_to_end(key)
-        self._make_room(key)
+        with self._guard:
+            entry = self._entries.pop(key, None)
+            if value is None:
+                return
+            if entry is None:
+                entry = _Entry(value)
+            else:
+                entry.history.append(entry.value)
+            entry.value, entry.relevance = value, relevance
+            self._entries[key] = entry
+            self._make_room(key)
 
     def history(self, key: str) -> tuple[Any, ...]:
         """Return the values that `key` has had, the oldest first and the present one last."""
-        entry = self._entries.get(key)
-        return () if entry is None else (*entry.history, entry.value)
+        with self._guard:
+            entry = self._entries.get(key)
+            return () if entry is None else own((*entry.history, entry.value))
 
     def merge(self, values: Mapping[str, Any]) -> None:
         """Keep all of `values`."""
@@ -84,14 +80,16 @@ class Memory:
             self.set(key, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the values by key, the one used longest ago first."""
-        return {key: entry.value for key, entry in self._entries.items()}
+        """Return the values by key, the one set longest ago first."""
+        with self._guard:
+            return {key: own(entry.value) for key, entry in self._entries.items()}
 
     def by_relevance(self) -> list[tuple[str, Any]]:
         """Return keys and values, the most relevant first: the one that would make room for others stands last."""
-        latest_first = reversed(self._entries.items())
-        ranked = sorted(latest_first, key=lambda item: item[1].relevance, reverse=True)
-        return [(key, entry.value) for key, entry in ranked]
+        with self._guard:
+            latest_first = reversed(self._entries.items())
+            ranked = sorted(latest_first, key=lambda item: item[1].relevance, reverse=True)
+            return [(key, own(entry.value)) for key, entry in ranked]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], capacity: int = CAPACITY) -> Memory:
@@ -107,9 +105,10 @@ class Memory:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        with self._guard:
+            return iter(list(self._entries))
 
-    def _make_room(self, newest: str = "") -> None:
+    def _make_room(self, newest: str) -> None:
         while len(self._entries) > self.capacity:
             others = (key for key in self._entries if key != newest)
             del self._entries[min(others, key=lambda key: self._entries[key].relevance)]

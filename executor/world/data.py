@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic_core import to_json, to_jsonable_python
 
 from executor.world.results import ActionResult, Wait, texts
+from executor.world.values import own
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
 DEEPEST: Final = 20
@@ -19,9 +20,12 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]:
-    """Return the fields of `record`, a result after so many `seconds`; values that handlers gave stay as they are."""
+    """Return the fields of `record`, a result after so many `seconds`, with copies of the values that handlers gave."""
     found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
     if isinstance(record, ActionResult):
+        for name in ("data", "values", "created"):
+            if found[name]:
+                found[name] = own(found[name])
         metrics = record.metrics
         found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
         found["observed"] = texts(record.observed)

@@ -29,6 +29,9 @@ class Metrics:
         return Metrics(self.duration + other.duration, self.tokens + other.tokens, self.cost + other.cost)
 
 
+NONE: Final = Metrics()
+
+
 @dataclass(frozen=True, slots=True)
 class ActionResult:
     """The answer of a handler.
@@ -48,13 +51,25 @@ class ActionResult:
     created: Mapping[str, Any] = field(default_factory=dict)
     next_actions: tuple[str, ...] = ()
     confidence: float = SURE
-    metrics: Metrics = Metrics()
+    metrics: Metrics = NONE
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
             raise InputError(f"success is True or False, not {self.success!r}")
         if not 0 <= self.confidence <= SURE:
             raise InputError(f"confidence is between 0 and 1, not {self.confidence!r}")
+        self._check_kinds()
+        for name in ("observed", "next_actions"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple):
+                object.__setattr__(self, name, (value,) if isinstance(value, str | Atom) else tuple(value))
+        for name in ("data", "values", "created"):
+            value = getattr(self, name)
+            if (kept := listed(value)) is not value:
+                object.__setattr__(self, name, kept)
+
+    def _check_kinds(self) -> None:
+        """Raise `InputError` for a field that is of another kind than is said."""
         for name, kind in (
             ("metrics", Metrics),
             ("values", Mapping),
@@ -65,14 +80,11 @@ class ActionResult:
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise InputError(f"{name} of a result is a {kind.__name__.lower()}, not {value!r}")
-        for name in ("observed", "next_actions"):
-            value = getattr(self, name)
-            if not isinstance(value, tuple):
-                object.__setattr__(self, name, (value,) if isinstance(value, str | Atom) else tuple(value))
-        for name in ("data", "values", "created"):
-            value = getattr(self, name)
-            if (kept := listed(value)) is not value:
-                object.__setattr__(self, name, kept)
+        if self.metrics is not NONE and not _are_numbers(map(self.metrics.__getattribute__, Metrics.__match_args__)):
+            raise InputError(f"metrics are numbers, not {self.metrics}")
+        for key in self.values:
+            if not isinstance(key, str):
+                raise InputError(f"values of a result go into working memory by name, and {key!r} is no text")
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
@@ -84,8 +96,10 @@ class ActionResult:
 class Wait:
     """What a handler returns where the answer comes later, from outside: `Executor.complete(run, step, result)`.
 
-    After `seconds` the step has succeeded by itself, unless it waits for `event` or for a person's choice among
-    `choices`. After `deadline` seconds without an answer it has failed.
+    After `seconds` the step has succeeded by itself. Where it waits for `event`, or for a person's choice among
+    `choices`, it never does: there `seconds` is a deadline. When `deadline` seconds are over without an answer, nobody
+    knows whether it happened, and the step is in doubt; it has failed where the wait is `conclusive`: what nobody has
+    answered by then did not happen.
     """
 
     text: str = ""
@@ -93,6 +107,7 @@ class Wait:
     event: str = ""
     choices: tuple[str, ...] = ()
     deadline: float | None = None
+    conclusive: bool = False
 
     def __post_init__(self) -> None:
         for name in ("seconds", "deadline"):
@@ -152,9 +167,13 @@ def _from_dict(given: Mapping[str, Any], whole: Any = None) -> ActionResult:
 
 def _metrics(given: Mapping[str, Any]) -> Metrics:
     unknown = [name for name in given if name not in Metrics.__match_args__]
-    if unknown or not all(isinstance(each, int | float) for each in given.values()):
+    if unknown or not _are_numbers(given.values()):
         raise InputError(f"metrics are numbers: duration, tokens and cost; not {dict(given)!r}")
     return Metrics(**given)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(each, int | float) and math.isfinite(each) for each in values)
 
 
 def texts(items: Iterable[str | Literal]) -> tuple[str, ...]:

@@ -1,4 +1,8 @@
-"""Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout."""
+"""Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout.
+
+They are others' functions: whatever they raise is an `Exception`, so that it ends what they were called for and nothing
+else; only Ctrl-C, the alarm of a limit and the caller's own cancellation pass.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,57 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
+
+from planner.budget import LimitReached
+
+
+class Escaped(Exception):  # noqa: N818 - it names what happened
+    """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(said(error))
+        self.error = error
+
+
+def said(error: BaseException) -> str:
+    """Return what `error` says, with the name of its type."""
+    if isinstance(error, Escaped):
+        return str(error)
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 - exceptions may do anything when they are asked what they say
+        return type(error).__name__
+
+
+def contained(error: BaseException) -> BaseException:
+    """Return what to raise where another's function, awaited in this task, raised `error`."""
+    if isinstance(error, Exception | KeyboardInterrupt | LimitReached):
+        return error
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            return error
+    return Escaped(error)
+
+
+async def awaited(answer: Awaitable[Any]) -> Any:
+    """Return what others' `answer` gives."""
+    try:
+        return await answer
+    except Exception:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again, or contained
+        raise contained(error) from None
 
 
 async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - not whether it can be called
-        return await function(**arguments)
+        return await awaited(function(**arguments))
     returned = await asyncio.shield(in_thread(function, arguments)[0])
-    return await returned if inspect.isawaitable(returned) else returned
+    return await awaited(returned) if inspect.isawaitable(returned) else returned
 
 
 class OutOfTime(Exception):  # noqa: N818 - it names what happened
@@ -49,7 +94,7 @@ def in_thread(
     future.add_done_callback(lambda done: done.cancelled() or done.exception())  # heard, even if nobody waits
     context = contextvars.copy_context()
 
-    def settle(result: Any, error: BaseException | None) -> None:
+    def settle(result: Any, error: Exception | None) -> None:
         if future.cancelled():
             return
         if isinstance(error, StopIteration):  # no future takes it
@@ -60,10 +105,14 @@ def in_thread(
             future.set_exception(error)
 
     def work() -> None:
+        error: Exception | None = None
+        result = None
         try:
-            result, error = context.run(lambda: function(**arguments)), None
-        except BaseException as raised:  # noqa: BLE001 - raised again where the future is awaited
-            result, error = None, raised
+            result = context.run(lambda: function(**arguments))
+        except Exception as raised:  # noqa: BLE001 - raised again where the future is awaited
+            error = raised
+        except BaseException as raised:  # noqa: BLE001 - the same; Ctrl-C never comes to a thread
+            error = Escaped(raised)
         try:
             loop.call_soon_threadsafe(settle, result, error)
         except RuntimeError:

@@ -29,7 +29,12 @@ from planner import Domain
 from planner.model import Atom
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
-FAILED, SUCCEEDED, PENDING = StepStatus.FAILED, StepStatus.SUCCEEDED, StepStatus.PENDING
+FAILED, SUCCEEDED, PENDING, IN_DOUBT = (
+    StepStatus.FAILED,
+    StepStatus.SUCCEEDED,
+    StepStatus.PENDING,
+    StepStatus.IN_DOUBT,
+)
 
 
 class Works:
@@ -292,7 +297,12 @@ def test_a_memory_forgets_the_least_relevant_first():
 
 @pytest.mark.parametrize(
     ("wait", "status", "left"),
-    [(Wait(seconds=60), SUCCEEDED, 20), (Wait("Ada says so", choices=("yes",), deadline=50), FAILED, 10)],
+    [
+        (Wait(seconds=60), SUCCEEDED, 20),
+        (Wait("Ada says so", choices=("yes",), deadline=50, conclusive=True), FAILED, 10),
+        (Wait("Ada says so", choices=("yes",), deadline=50), IN_DOUBT, 10),
+        (Wait(event="the bank has paid", seconds=50), IN_DOUBT, 10),
+    ],
 )
 def test_time_passes_for_what_waits_while_no_process_is_there(wait, status, left, tmp_path, monkeypatch):
     works, clock = Works({"a": []}, a={"tags": ["trusted"]}, observed=False), time.time

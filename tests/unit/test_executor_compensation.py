@@ -103,7 +103,7 @@ def test_undoing_goes_on_after_a_restart(tmp_path):
     trip = Trip()
     journal = tmp_path / "runs.db"
 
-    class Stop(BaseException):
+    class Stop(KeyboardInterrupt):
         pass
 
     async def stops():

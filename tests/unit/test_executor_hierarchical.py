@@ -20,7 +20,7 @@ from executor.looking.observe import Lookout
 from executor.record.events import PlanChanged, Rung, RungTaken, StepStarted
 from executor.record.facts import Provenance
 from executor.record.state import RunState
-from executor.recovery.ladder import Recovery
+from executor.recovery.policy import Recovery
 from executor.testing import NOBODY, Crash, Fault, FaultKind, Observe, SimulatedWorld, run_virtual
 from htn.cases import plan_of
 from htn.model import HtnProblem

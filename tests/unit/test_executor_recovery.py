@@ -332,11 +332,12 @@ def test_a_step_may_wait_for_time():
     assert house.run().status is RunStatus.SUCCEEDED
 
 
-def test_a_step_that_waits_for_somebody_fails_at_its_deadline():
-    house = House()
-    house.script["lab"] = [Wait("a person opens the door", deadline=60)]
+@pytest.mark.parametrize(("conclusive", "status"), [(False, StepStatus.IN_DOUBT), (True, StepStatus.FAILED)])
+def test_nobody_knows_what_came_of_a_step_at_its_deadline_unless_its_author_says_so(conclusive, status):
+    house = House(conclusive=False)
+    house.script["lab"] = [Wait("a person opens the door", deadline=60, conclusive=conclusive)]
     outcome = house.run()
-    assert outcome.steps[0].status is StepStatus.FAILED
+    assert outcome.steps[0].status is status
     assert outcome.steps[0].reason == "no answer came within 60 s"
 
 

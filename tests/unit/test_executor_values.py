@@ -75,7 +75,7 @@ def test_the_journal_and_the_run_have_the_same_data(tmp_path):
 
 def test_memory_keeps_what_an_iterator_gives():
     memory, told = Memory(), []
-    memory.listen(lambda key, value: (told.append(list(value)), memory.restore(key, value)))
+    memory.listen(lambda key, value, _: (told.append(list(value)), memory.restore(key, value)))
     memory.set("a", numbers())
     assert (told, memory.get("a")) == ([[0, 1, 2]], [0, 1, 2])
 

@@ -189,13 +189,12 @@ def test_a_summary_of_nothing_is_refused():
         summary(state_of(1), LEAST - 1)
 
 
-def test_memory_ranks_by_relevance_and_then_by_use():
+def test_memory_ranks_by_relevance_and_then_by_when_it_was_set():
     memory = Memory()
     for key, relevance in {"a": 0, "b": 2, "c": 0, "d": 2}.items():
         memory.set(key, key.upper(), relevance=relevance)
-    memory.get("a")
+    memory.set("a", "A")
     assert [key for key, _ in memory.by_relevance()] == ["d", "b", "a", "c"]
-    kept = Memory(3)
-    kept._entries.update(memory._entries)
-    kept._make_room()
-    assert "c" not in kept, "what is least relevant here makes room there"
+    memory.capacity = 4
+    memory.set("e", "E", relevance=1)
+    assert "c" not in memory, "what is least relevant here makes room there"
