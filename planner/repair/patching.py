@@ -177,7 +177,7 @@ class _Patching:
             return _nothing(StoppedBy.EXHAUSTED, proved=True)
         cost = exact(Decimal(whole.least_cost()) / whole.task.resolution)
         least = self._at_best(exact_sum([cost, self.weight * ways.first]), ways.first)
-        for found in self._near(ways, barred(plain, self.forbidden, ()), firsts):
+        for found in self._near(ways, barred(plain, self.forbidden, ())):
             known = found if known is None else min(known, found, key=_rank)
             if _rank(known) == least:
                 return replace(
@@ -194,8 +194,8 @@ class _Patching:
         """Return the rank of a patch with this `charge`, that drops so many of the steps that fit."""
         return exact_sum([charge, self.weight * self._lost]), self._lost + dropped
 
-    def _near(self, ways: Ways, plain: Problem, firsts: Sequence[Step]) -> Iterator[Patch]:
-        """Yield patches that seem to need few new steps; `firsts` are irrelevant ones to begin with."""
+    def _near(self, ways: Ways, plain: Problem) -> Iterator[Patch]:
+        """Yield patches that seem to need few new steps."""
         best: tuple[Number, int] | None = None
         for place in ways.promising():
             if best is not None and self._at_best(ways.charges[place], place) >= best:
@@ -203,7 +203,7 @@ class _Patching:
             new = ways.reached(place, plain, self.budget)
             if new is None:
                 continue
-            for steps, kept_from in ways.begun(new, place, firsts):
+            for steps, kept_from in ways.begun(new, place):
                 found = self._patched(steps, kept_from)
                 best = _rank(found) if best is None else min(best, _rank(found))
                 yield found

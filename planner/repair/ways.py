@@ -108,10 +108,10 @@ class Ways:
         found = chooser.best(Prices())
         return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
 
-    def begun(self, new: Sequence[Step], place: int, firsts: Sequence[Step]) -> Iterator[tuple[tuple[Step, ...], int]]:
+    def begun(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
         """Yield plans that take the steps `new` and go on at `place`, each with the place from which all is kept.
 
-        If what would come first may not, another step does: a later one, or one of `firsts`.
+        If what would come first may not, a later step does.
         """
         steps = (*new, *self.old[place:])
         if not self._is_barred(steps):
@@ -121,6 +121,3 @@ class Ways:
             moved = (steps[number], *steps[:number], *steps[number + 1 :])
             if not self._is_barred(moved) and self._works(moved):
                 yield moved, max(place, place + number + 1 - len(new))
-        for step in nsmallest(MOST_MOVED, firsts, key=lambda step: step.cost):
-            if self._works((step, *steps)):
-                yield (step, *steps), place
