@@ -252,6 +252,27 @@ def test_what_is_taken_up_with_nonsense_is_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        {"results": {"s1": True, "s9": True}},
+        {"results": {"s1": "maybe"}},
+        {"answers": {"doubt:s1": "yes"}, "results": {"s1": "ready"}},
+    ],
+    ids=str,
+)
+def test_a_run_that_is_not_taken_up_stays_as_it_was(tmp_path, given):
+    """All that is said is looked at before anything is taken in."""
+    world, problem = one(lambda: Wait("x", choices=("ready", "late")))
+    executor = Executor(world, tmp_path / "runs.db")
+    asyncio.run(executor.run(problem, run="r"))
+    before = executor.runs()["r"]
+    with pytest.raises(InputError):
+        asyncio.run(executor.resume("r", **given))
+    assert executor.runs()["r"] == before
+    assert asyncio.run(executor.resume("r", results={"s1": "ready"})).status is RunStatus.UNVERIFIED
+
+
+@pytest.mark.parametrize(
     ("parts", "message"),
     [
         ({"world": "x"}, "world is a World, not 'x'; Executor(World(domain))"),
