@@ -127,7 +127,7 @@ class Loop:
         if self._arranged == now:
             return
         self._arranged = now
-        left = self._records(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
+        left = self._records(StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         if self.supervisor.passed:
             possible = {record.id for record in self.ladder.options.possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]

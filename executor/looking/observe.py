@@ -73,6 +73,10 @@ class Lookout:
         """Return whether some observer looks at facts like `fact`."""
         return bool(self._world.observers) and self._objects.exists(fact) and bool(self._world.observers_of(fact))
 
+    def watches(self, predicate: str) -> bool:
+        """Return whether some observer looks at facts of `predicate`."""
+        return self._world.is_watched(predicate)
+
     async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
         """Return what observers say about `facts`, after those that may be late have had their time."""
         facts, pause = list(facts), SHORTEST

@@ -56,6 +56,8 @@ class Survey:
 
     def _instances(self, predicate: str) -> Iterator[Atom]:
         """Yield the facts of `predicate` that somebody can look at."""
+        if not self.lookout.watches(predicate):
+            return
         universe = self.state.beliefs.simulation.rules.universe
         parameters = self.state.domain.predicates[predicate].parameters
         for row in product(*(tuple(universe.of_types(each.types)) for each in parameters)):

@@ -30,6 +30,7 @@ from executor.record.events import (
     StepStarted,
     StepWaiting,
 )
+from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.failures import Failures, Key
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
@@ -74,7 +75,7 @@ class RunState:
         self.metrics: Mapping[str, Any] = {}
         self.steps = Steps()
         self.surprises = 0
-        """How often something was seen that no step of the plan was to bring about, or that one was and did not."""
+        """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()
         """The steps that failed before the plan was changed last."""
         self.is_undoing = False
@@ -204,7 +205,7 @@ class RunState:
         if event.status in _RAN:
             self.beliefs.did(record.step)
         self._bind(record)
-        self.surprises += event.status is not StepStatus.SUCCEEDED
+        self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._changed_in_place(record.step)
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
         if event.status is StepStatus.PENDING:
@@ -281,3 +282,8 @@ class RunState:
     def finished(self) -> list[str]:
         """The steps that are over, as they ended."""
         return self.steps.finished
+
+
+def _is_news(note: Note) -> bool:
+    """Return whether a step that was done tells what it does not declare, or has left in doubt what it does."""
+    return note.holds is None or (note.provenance is Provenance.REPORTED and note.source != TRUSTED)

@@ -14,6 +14,9 @@ SECONDS: Final = 10.0
 RUNGS: Final = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
 """The rungs that a run takes after retries."""
 
+PROOF_SECONDS: Final = 1.0
+"""The time for a better patch, or the proof that there is none, once one is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recovery:

@@ -15,7 +15,7 @@ from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.recovery.hierarchy import TASKS, goes_on, repairing
 from executor.recovery.options import Options
-from executor.recovery.policy import Recovery
+from executor.recovery.policy import PROOF_SECONDS, Recovery
 from planner.plan import Step, exact_sum
 from planner.repair import Patch, patch
 
@@ -112,6 +112,7 @@ class Replanning:
             [record.step for record in left],
             weight=self.recovery.weight,
             fixed=[record.step for record in fixed],
+            proof_time=PROOF_SECONDS,
             **limits,
         )
 
