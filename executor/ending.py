@@ -6,16 +6,11 @@ from executor.looking.goal import Verdict
 from executor.record.events import RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
-from executor.world.results import Metrics
 
 
 def ended(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
     """Return the end of a run, with what its steps took together."""
-    total = Metrics()
-    for record in state.steps.values():
-        if record.result is not None:
-            total += Metrics(**record.result.get("metrics", {}))
-    return RunEnded(status, reason, {"duration": total.duration, "tokens": total.tokens, "cost": total.cost})
+    return RunEnded(status, reason, state.spent.to_dict())
 
 
 def reached(state: RunState, verdict: Verdict) -> RunEnded:

@@ -153,7 +153,7 @@ class Loop:
     @property
     def _must_pause(self) -> bool:
         """Whether no step is to be begun now."""
-        return self.stepper.aborted.is_set() or self.supervisor.is_called
+        return self.stepper.aborted.is_set() or self.supervisor.is_called or bool(self.supervisor.limits.passed())
 
     def _start(self, record: StepRecord, another: Another | None = None) -> None:
         task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
@@ -194,7 +194,7 @@ class Loop:
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
         if self.agenda.has_ready:
-            return None
+            return await self.supervisor.overspent()
         if self._records(StepStatus.WAITING):
             return None if await self._wait() else waiting(self.state)
         return await self._finish()

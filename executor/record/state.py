@@ -32,6 +32,7 @@ from executor.record.events import (
 )
 from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.failures import Failures, Key
+from executor.record.spent import Spent
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
 from executor.recovery.hierarchy import TASKS, Hierarchy
@@ -74,6 +75,7 @@ class RunState:
         self.reason = ""
         self.metrics: Mapping[str, Any] = {}
         self.steps = Steps()
+        self.spent = Spent()
         self.surprises = 0
         """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()
@@ -102,7 +104,7 @@ class RunState:
         self.disagreements: list[Disagreement] = []
         self.steps.change(plan.steps, domain)
 
-    def apply(self, event: Event) -> None:  # noqa: C901, PLR0912 - a case for each kind of event
+    def apply(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each kind of event
         """Take in what happened."""
         match event:
             case RunStarted(run, _, model, memory):
@@ -113,10 +115,12 @@ class RunState:
             case StepStarted(id_, attempt, skill, _, parameters):
                 record = self.steps[id_]
                 self.tried.begun()
+                self.spent.begun(id_)
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters)
             case StepReturned(id_, result, doubt, raised):
+                self.spent.returned(id_, result)
                 record = self.steps[id_]
                 if record.status is StepStatus.WAITING:
                     self.steps.move(record, StepStatus.RUNNING)
@@ -197,6 +201,7 @@ class RunState:
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
         record.awaited, record.facts = event.awaited, event.facts or record.facts
+        self.spent.ended(event.step, event.result)
         if event.result is not None:
             record.result = event.result
         self.beliefs.take(event.facts)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from executor.ending import ended
+from executor.record.answers import YES, meant
 from executor.record.events import RunEnded
 from executor.record.state import RunState
 from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import StepRecord
 from executor.recovery.ladder import Ladder
+from executor.recovery.limits import Limits
 from executor.steps.stepping import Stepper
 
 
@@ -21,6 +23,7 @@ class Supervisor:
     state: RunState
     stepper: Stepper
     ladder: Ladder
+    limits: Limits = field(init=False)
     _passed: set[str] = field(init=False, default_factory=set)
     _seen: set[str] = field(init=False, default_factory=set)
     """The steps that were looked after."""
@@ -28,6 +31,9 @@ class Supervisor:
     """The steps that failed, and are looked after when no step is at work."""
     _given_up: list[str] = field(init=False, default_factory=list)
     """What the run failed at."""
+
+    def __post_init__(self) -> None:
+        self.limits = Limits(self.state)
 
     def take_up(self) -> None:
         """Note what was looked after before this process."""
@@ -113,6 +119,16 @@ class Supervisor:
             return self._give_up(failed)
         self._given_up = ["the goal does not hold"]
         return None if await self.ladder.climb([]) else self._give_up([])
+
+    async def overspent(self) -> RunEnded | None:
+        """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""
+        for question in self.limits.passed():
+            asking = self.ladder.asking
+            answer = None if asking.ask is None else await asking.answer(question)
+            if answer is None or meant(question, answer) != YES:
+                is_open = question.question in self.state.questions
+                return ended(self.state, RunStatus.WAITING if is_open else RunStatus.FAILED, question.known[0])
+        return None
 
     def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
         if self.state.is_undoing:

@@ -1,0 +1,43 @@
+"""What the steps of a run took together, all their attempts: seconds, tokens and money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Spent:
+    """Adds up the metrics of results, each once: a result is told when it comes, and again when its step has ended."""
+
+    def __init__(self) -> None:
+        self.duration = 0.0
+        self.tokens = 0
+        self.cost = 0.0
+        self._returned: set[str] = set()
+
+    def begun(self, step: str) -> None:
+        """Note that another attempt at `step` is made."""
+        self._returned.discard(step)
+
+    def returned(self, step: str, result: Mapping[str, Any]) -> None:
+        """Count the result of an attempt at `step`."""
+        self._count(result)
+        self._returned.add(step)
+
+    def ended(self, step: str, result: Mapping[str, Any] | None) -> None:
+        """Count the result with which `step` has ended, if it was not told before."""
+        if step in self._returned:
+            self._returned.remove(step)
+        elif result is not None:
+            self._count(result)
+
+    def _count(self, result: Mapping[str, Any]) -> None:
+        metrics = result.get("metrics")
+        if metrics:
+            self.duration += metrics.get("duration", 0.0)
+            self.tokens += metrics.get("tokens", 0)
+            self.cost += metrics.get("cost", 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sums by name."""
+        return {"duration": self.duration, "tokens": self.tokens, "cost": self.cost}
