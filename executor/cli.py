@@ -57,7 +57,10 @@ def run(
         float, typer.Option(parser=_seconds, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
     ] = 10.0,
     stop_after: Annotated[
-        float, typer.Option(parser=_seconds, metavar="SECONDS", help="Break the run off so long after it began.")
+        float,
+        typer.Option(
+            parser=_seconds, metavar="SECONDS", help="Break the run off so long after it began.", show_default="none"
+        ),
     ] = math.inf,
     as_json: Annotated[bool, typer.Option("--json", help="Print how the run ended as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,

@@ -108,6 +108,10 @@ def to_dict(ended: Ended) -> dict[str, Any]:
         ],
         "dropped": list(state.dropped),
         "questions": {name: each.text for name, each in state.questions.items()},
+        "waits": {
+            each.id: {name: (each.wait or {}).get(name) for name in ("text", "event", "choices", "question")}
+            for each in state.with_status(StepStatus.WAITING)
+        },
         "metrics": dict(outcome.metrics),
     }
     return found if ended.holds is None else found | {"simulated": {"goal": ended.holds}}

@@ -81,7 +81,7 @@ class StepPolicy(_Part):
     skills: Choice = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
-    rate: tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0)]] | None = None
+    rate: tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
     cache_for: Seconds = 0.0
 
     def over(self, policy: Policy) -> Policy:

@@ -276,6 +276,13 @@ def test_a_run_goes_on_from_answer_to_answer(run: Run, tmp_path: Path) -> None:
     assert out.count("unverified") == 2
 
 
+def test_json_says_what_steps_wait_for(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "post.py").write_text(ASKS)
+    _, out, _ = run(tmp_path / "post.py", "--real", "--json")
+    wait = {"text": "for Ada", "event": "", "choices": ["short", "long"], "question": None}
+    assert json.loads(out)["waits"] == {"s1": wait}
+
+
 @pytest.mark.parametrize("form", ["plan.json", "plan.yaml", "solved.json", "solved.plan", "steps.json"])
 def test_a_plan_of_a_file_is_carried_out(run: Run, tmp_path: Path, form: str) -> None:
     problem = load("courier", "one-parcel")
