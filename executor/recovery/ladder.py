@@ -46,31 +46,41 @@ class Ladder:
         """Why the rungs taken last did not help."""
         return self.replanning.reasons
 
-    async def climb(self, failed: Sequence[StepRecord], *, meanwhile: bool = False) -> bool:
+    async def climb(
+        self, failed: Sequence[StepRecord], *, meanwhile: bool = False, is_asked_by: str | None = None
+    ) -> bool:
         """Take rung after rung, until the run can go on; return whether it can.
 
-        Only the first, a patch, is taken `meanwhile`: while other steps are at work.
+        Only the first, a patch, is taken `meanwhile`: while other steps are at work. Where a step asks for another
+        plan, one that works is kept only if there is none better.
         """
         self.reasons.clear()
-        about = failed[-1].id if failed else ""
+        about = failed[-1].id if failed else is_asked_by or ""
         if self.state.is_undoing:
             return not meanwhile and await self.compensation.begin(about)
         await self.survey.near(failed)
         if self.state.hierarchy is None and self.options.still_works(self.options.left()):
-            self.replanning.keep()
+            if is_asked_by is None or self._is_spent or not await self.replanning.improve(about):
+                self.replanning.keep()
             return True
         for rung in self._rungs(meanwhile=meanwhile):
             if await self._take(rung, about):
                 return True
         return False
 
+    @property
+    def _is_spent(self) -> bool:
+        """Whether there were as many other plans as there may be."""
+        found = sum(1 for each in self.state.rungs if each.found and each.rung in PLANS)
+        return found >= self.recovery.most_patches
+
     def _rungs(self, *, meanwhile: bool) -> list[Rung]:
         """Return the rungs that may be taken now."""
         rungs = self.recovery.rungs
         if meanwhile:
             rungs = tuple([rung for rung in rungs[:1] if rung is Rung.PATCH])
-        most = self.recovery.most_patches
-        if sum(1 for each in self.state.rungs if each.found and each.rung in PLANS) >= most:
+        if self._is_spent:
+            most = self.recovery.most_patches
             self.reasons.append(f"there were {most} patches and new plans, and no more are allowed")
             rungs = tuple([rung for rung in rungs if rung is Rung.COMPENSATE])
         return list(rungs)

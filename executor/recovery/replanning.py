@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from executor.plans.action_plan import PlanStep, steps_of
@@ -14,6 +13,7 @@ from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTa
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.recovery.hierarchy import TASKS, goes_on, repairing
+from executor.recovery.hints import hints, preferred
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
 from planner.plan import Step, exact_sum
@@ -50,6 +50,10 @@ class Replanning:
         """Find another plan, by whatever steps, as somebody says that it is worth another try."""
         return await self._search(Rung.REPLAN, about, forbidden=set(), not_first=set())
 
+    async def improve(self, about: str) -> bool:
+        """Find a plan that is better than the one at hand as things are, which works; return whether there is one."""
+        return await self._search(Rung.REPLAN, about, forbidden=self.options.barred(), not_first=set(), works=True)
+
     async def replan(self, about: str) -> bool:
         """Let actions be tried again once something has changed, and give up soft goals, the least useful first."""
         never = self.options.never()
@@ -66,11 +70,16 @@ class Replanning:
             return await self._search(Rung.REPLAN, about, forbidden=never, not_first=later)
         return False
 
-    async def _search(self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step]) -> bool:
+    async def _search(
+        self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step], works: bool = False
+    ) -> bool:
         left, started = self.options.left(), time.perf_counter()
-        found = await asyncio.to_thread(self._searching(left, forbidden, not_first))
+        wanted = [each for each in hints(self.state, about) if each not in forbidden | not_first]
+        found = await asyncio.to_thread(self._searching(left, forbidden, not_first, wanted))
         took = time.perf_counter() - started
         why = self._objection(found)
+        if works and not why and not (found.new or found.dropped):
+            why = "the plan at hand is as good as any"
         if why or found.steps is None:
             self.reasons.append(f"{rung.name.lower()}: {why}")
             self.emit(RungTaken(rung, about, self.reasons[-1], seconds=took, found=False))
@@ -95,26 +104,26 @@ class Replanning:
         return f"the run goes in circles: {times} times the same steps were taken from the same state"
 
     def _searching(
-        self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step]
+        self, left: Sequence[StepRecord], forbidden: set[Step], not_first: set[Step], wanted: Sequence[Step]
     ) -> Callable[[], Patch | Repair]:
         """Return the search for other steps: of those that the tasks can be decomposed into, or of all."""
-        limits: dict[str, Any] = {
-            "forbidden": forbidden,
-            "not_first": not_first,
-            "time_limit": self.recovery.time_limit,
-        }
+        limits: dict[str, Any] = {"forbidden": forbidden, "time_limit": self.recovery.time_limit}
         fixed = self.options.fixed()
         if self.state.hierarchy is not None:
-            return repairing(self.state, self.options.problem(), fixed, left, **limits)
-        return partial(
-            patch,
-            self.options.problem(),
-            [record.step for record in left],
-            weight=self.recovery.weight,
-            fixed=[record.step for record in fixed],
-            proof_time=PROOF_SECONDS,
-            **limits,
-        )
+            return repairing(self.state, self.options.problem(), fixed, left, not_first=not_first, **limits)
+        problem, done = self.options.problem(), [record.step for record in fixed]
+        remaining = [record.step for record in left]
+        limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
+
+        def search() -> Patch:
+            found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
+            if not wanted or found.steps is None:
+                return found
+            return preferred(
+                found, wanted, problem, done, lambda steps: patch(problem, remaining, fixed=steps, **limits)
+            )
+
+        return search
 
     def _decompose(self, found: Repair, reason: str) -> None:
         """Go on with other tasks."""

@@ -82,6 +82,7 @@ class Supervisor:
     async def recover(self) -> RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._unattended()
+        is_asked = bool(self.stepper.replanning) and bool(self.state.finished)
         self.stepper.replanning.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
@@ -92,9 +93,10 @@ class Supervisor:
         self._seen -= again
         self._postponed -= again
         left = [record for record in trouble if record.id not in again]
-        return None if trouble and not left else await self._climb(left)
+        asker = self.state.finished[-1] if is_asked else None
+        return None if trouble and not left else await self._climb(left, asker)
 
-    async def _climb(self, trouble: Sequence[StepRecord]) -> RunEnded | None:
+    async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> RunEnded | None:
         policies = [self.stepper.policy_of(record).on_error for record in trouble]
         if "abort" in policies:
             return ended(self.state, RunStatus.FAILED, f"{trouble[0].step}: {trouble[0].reason}")
@@ -105,7 +107,7 @@ class Supervisor:
             return None
         if not self.state.is_undoing:
             self._given_up = _reasons(trouble)
-        return None if await self.ladder.climb(trouble) else self._give_up(trouble)
+        return None if await self.ladder.climb(trouble, is_asked_by=asker) else self._give_up(trouble)
 
     def _pass(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
