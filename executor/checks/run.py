@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from executor.checks.conditions import check_conditions, check_stated
-from executor.checks.findings import PlanFinding
+from executor.checks.findings import PLAN, PlanFinding
 from executor.checks.limits import check_limits
 from executor.checks.statement import Statement, statement
 from executor.checks.structure import check_structure
@@ -45,7 +45,7 @@ def check_plan(
     vocabulary = Vocabulary(domain, {each.name: each.types for each in told.problem.objects}, memory, model=model)
     structure = list(check_structure(plan))
     words = list(vocabulary.check(plan))
-    found = [*told.findings, *structure, *words]
+    found = [*_over(plan), *told.findings, *structure, *words]
     if not any(each.rule == "same-id" for each in structure):
         bad = {each.step for each in words if each.is_error and each.path[2] in NAMES}
         found += _simulated(told, vocabulary, bad, in_order=not structure)
@@ -58,6 +58,13 @@ def check_plan(
 def errors_in(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
     """Return those of `findings` with which a plan cannot be run."""
     return [each for each in findings if each.is_error]
+
+
+def _over(plan: ActionPlan) -> Iterator[PlanFinding]:
+    """Yield that nothing is left to do for a plan whose status says so."""
+    if plan.status in ("completed", "abandoned"):
+        hint = 'to carry it out again: plan.model_copy(update={"status": "proposed"})'
+        yield PLAN.error("status", f"the plan is {plan.status}", "status", hint=hint)
 
 
 def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_order: bool) -> Iterator[PlanFinding]:

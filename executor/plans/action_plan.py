@@ -214,6 +214,7 @@ class ActionPlan(_Part):
         """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
 
         The execution model is hierarchical for a plan that came of tasks, else sequential. Steps are `s1`, `s2`, ….
+        The metadata say when it was made and, where all actions have a duration, how long it is thought to take.
         """
         if isinstance(plan, Result):
             plan = plan.expect_plan()
@@ -223,9 +224,12 @@ class ActionPlan(_Part):
             "steps": tuple(steps_of(plan.steps, problem.domain)),
             "model": "sequential" if plan.tree is None else "hierarchical",
             **({} if plan.tree is None else _decomposed(plan)),
-            "metadata": Metadata(created=datetime.now(UTC)),
         }
-        return cls(**{**found, **fields})
+        made = cls(**{**found, **fields})
+        if "metadata" in fields:
+            return made
+        metadata = Metadata(created=datetime.now(UTC), estimated_duration=_seconds(made, problem))
+        return made.model_copy(update={"metadata": metadata})
 
     def problem(self, domain: DomainModel, entities: Mapping[str, object] | None = None) -> Problem:
         """Return the problem that the plan solves; `entities` are the Python values of objects.
@@ -240,6 +244,16 @@ class ActionPlan(_Part):
         if found is None:
             raise KeyError(name)
         return found
+
+
+def _seconds(plan: ActionPlan, problem: Problem) -> float | None:
+    """Return how long the steps of `plan` are declared to take in its execution model; None where that is not known."""
+    if not any(problem.domain.actions[each.action].duration for each in plan.steps):
+        return None
+    from executor.checks.limits import estimate  # noqa: PLC0415 - few domains say how long actions take
+
+    found = estimate(problem, plan.steps, plan.model)
+    return None if found.untimed else found.duration
 
 
 def _decomposed(plan: Plan) -> dict[str, Any]:

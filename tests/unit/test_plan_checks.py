@@ -12,7 +12,7 @@ import pytest
 from executor import World
 from executor.checks import check_plan, errors_in, estimate, findings, read_plan
 from executor.plans.action_plan import ActionPlan
-from planner import Domain, From, validate
+from planner import Domain, From, solve, validate
 from planner.errors import did_you_mean
 
 
@@ -625,3 +625,25 @@ def test_a_plan_of_which_nothing_can_come_is_told(fields, empty):
     domain.action("rest", {}, provides=["rested"])
     found = check_plan(ActionPlan.model_validate(fields), domain)
     assert [each.rule for each in found] == (["empty"] if empty else [])
+
+
+@pytest.mark.parametrize("status", ["proposed", "active", "completed", "abandoned"])
+def test_a_plan_that_is_over_is_not_run_again(status):
+    plan = ActionPlan.model_validate({"status": status, "steps": [{"id": "1", "action": "tidy"}]})
+    domain = Domain("home")
+    domain.action("tidy", {}, provides=["tidy"])
+    over = status in ("completed", "abandoned")
+    assert [each.rule for each in errors_in(check_plan(plan, domain))] == ["status"] * over
+
+
+def test_plans_that_were_found_say_how_long_they_take_where_all_actions_do():
+    domain = Domain("home", types=["room"])
+    domain.action("sweep", {"room": "room"}, provides=["swept(room)"], duration=5)
+    domain.action("air", {"room": "room"}, provides=["aired(room)"])
+    rooms = {"hall": "room", "attic": "room"}
+    found = solve(domain.problem(objects=rooms, goal=["swept(hall)", "swept(attic)"]))
+    assert ActionPlan.of(found).metadata.estimated_duration == 10
+    assert ActionPlan.of(found, model="dag").metadata.estimated_duration == 5
+    assert ActionPlan.of(found, model="dag").metadata.created is not None
+    found = solve(domain.problem(objects=rooms, goal=["swept(hall)", "aired(attic)"]))
+    assert ActionPlan.of(found).metadata.estimated_duration is None
