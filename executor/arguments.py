@@ -36,6 +36,11 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
         "how many steps are at work at most, at least one",
         "None is no limit",
     ),
+    "capacity": (
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
+        "how many entries a working memory has room for, at least one",
+        "such as capacity=1000",
+    ),
     "recovery": (lambda value: isinstance(value, Recovery), "a Recovery", "such as Recovery(weight=1)"),
     "permit": (_is_function, *_ALLOWS),
     "approve": (_is_function, *_ALLOWS),

@@ -26,9 +26,10 @@ from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
 from executor.steps.perform import Performer
 from executor.steps.slots import Slots
-from executor.world.context import Memory
+from executor.world.context import CAPACITY, Memory
 from executor.world.world import World
 from planner.kinds import AnyProblem
+from planner.model import Problem
 from planner.plan import Plan, Result
 
 __all__ = ["Executor", "Outcome", "Run"]
@@ -39,9 +40,10 @@ class Executor:
     """Carries out plans in `world`.
 
     `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
-    of plans, `concurrency` limits how many steps are at work at once. `permit`, `approve` and `ask` are callbacks (see
-    `executor.recovery.asking`). `stay`: a run that waits for an answer from outside goes on waiting in this process;
-    otherwise it ends as WAITING, and `resume` takes it up again.
+    of plans, `concurrency` limits how many steps of all runs are at work at once: those of the plans with the highest
+    priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.asking`). `stay`: a run
+    that waits for an answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume`
+    takes it up again. `capacity` is how many entries the working memory of each run has room for.
     """
 
     world: World
@@ -56,6 +58,7 @@ class Executor:
     durability: Durability = "process"
     listeners: tuple[Listener | Follower, ...] = ()
     seed: int = 0
+    capacity: int = CAPACITY
     performer: Performer = field(init=False, default_factory=Performer)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     _names: set[str] = field(init=False, default_factory=set)
@@ -121,8 +124,8 @@ class Executor:
         with self._driving(run.id) as events, self._at_work(run):
             if events:
                 raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-            plan = run.state.plan
-            run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, Memory.from_dict(memory).to_dict()))
+            plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
+            run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values))
             for wish in made.dropped:
                 run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
             return await run.drive()
@@ -130,7 +133,13 @@ class Executor:
     def _state(self, made: Planned) -> RunState:
         """Return the state from which what is planned goes on."""
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
-        return RunState(self.world.model, plan, made.problem, self.world.hierarchy)
+        return self._begun(plan, made.problem)
+
+    def _begun(self, plan: ActionPlan, problem: Problem) -> RunState:
+        """Return the state of a run of which nothing has happened."""
+        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
+        state.memory.capacity = self.capacity
+        return state
 
     def _name(self, run: str) -> None:
         """Note that there is a `run` of this id; raises `RunError` or `JournalError` where there was one."""
@@ -201,8 +210,7 @@ class Executor:
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
         plan = ActionPlan.model_validate(first.plan)
-        problem = plan.problem(self.world.model, entities)
-        state = RunState(self.world.model, plan, problem, self.world.hierarchy)
+        state = self._begun(plan, plan.problem(self.world.model, entities))
         state.apply(first)
         for event in events:
             state.apply(event)

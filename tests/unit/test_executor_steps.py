@@ -634,3 +634,18 @@ def test_a_check_that_never_answers_is_not_passed():
     assert outcome.steps[0].status is StepStatus.FAILED
     assert outcome.steps[0].reason == "the check did not answer within 2 s"
     assert not done
+
+
+def test_the_working_memory_of_a_run_has_the_room_that_its_executor_says(tmp_path):
+    domain = Domain("notes")
+    domain.action("note", {}, provides=["noted"], tags=["trusted"])
+    domain.action("wait", {}, requires=["noted"], provides=["over"], tags=["trusted"])
+    world = World(domain)
+    world.handler("note")(lambda: ActionResult(values={"a": 1, "b": 2, "c": 3}))
+    world.handler("wait")(lambda: Wait("for the end"))
+    executor = Executor(world, journal=tmp_path / "runs.db", capacity=2)
+    outcome = run_virtual(executor.run(domain.problem(goal=["over"]), run="r", memory={"z": 0}))
+    assert outcome.state.memory.to_dict() == {"b": 2, "c": 3}
+    assert executor.state_of("r").memory.to_dict() == {"b": 2, "c": 3}
+    with pytest.raises(InputError, match="capacity"):
+        Executor(world, capacity=0)
