@@ -36,7 +36,6 @@ def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
 def _of_action(action: Action, world: World) -> Iterator[Finding]:
     place, effects, coverage = f"action {action.name}", Effects.of(action), Coverage(world)
     yield from _handlers(action, place, world)
-    yield from _policy(action, place, world)
     yield from _unseen(action, place, effects, coverage)
     yield from _items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
@@ -56,19 +55,6 @@ def _handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
                 message = f"its handler {said}, but what it creates ({names}) comes with the result"
                 hint = 'return ActionResult(created={"…": …})'
                 yield Finding(Level.WARNING, "creates-nothing", place, message, hint)
-
-
-def _policy(action: Action, place: str, world: World) -> Iterator[Finding]:
-    policy = world.policy_of(action.name)
-    if policy.cache_for and "read_only" not in action.tags:
-        message = "its policy says cache_for, but only answers of read-only actions are served again"
-        yield Finding(Level.WARNING, "unused-cache", place, message, "tag it read_only, or leave cache_for out")
-    known = {each.name.removeprefix("?") for each in action.parameters} | {each.name for each in action.data}
-    names = policy.lock if isinstance(policy.lock, tuple) else ()
-    for name in names:
-        if name not in known:
-            message = f"its policy locks {name!r}, which is no parameter of {action.signature}"
-            yield Finding(Level.ERROR, "unknown-lock", place, message)
 
 
 def _unseen(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:

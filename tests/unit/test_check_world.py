@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Facts, Policy, Seen, StepStatus, World
+from executor import ActionPlan, ActionResult, Executor, Facts, Seen, StepStatus, World
 from executor.lint.check import check_world
 from executor.testing import run_virtual
 from planner import Domain
@@ -177,14 +177,6 @@ def test_handlers_that_cannot_bring_what_they_create_are_told(handler, told):
     world.handler("open_ticket")(handler)
     world.observer("is_open(_)")(list)
     assert rules(world) == (["creates-nothing"] if told else [])
-
-
-def test_policies_that_cannot_be_meant_are_told():
-    world = office(*WHOLE)
-    world.policy("move", Policy(cache_for=5, lock=("robto",)))
-    assert rules(world) == ["unknown-lock", "unused-cache"]
-    world.policy("move", Policy(lock=("robot",)))
-    assert rules(world) == []
 
 
 def test_observers_that_nobody_asks_are_told():
