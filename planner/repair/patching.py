@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
+from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.errors import InputError, PlanError
@@ -22,6 +23,9 @@ from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.repair.ways import Ways
 from planner.validate import Simulation, validate
+
+READY_IN_A_SECOND: Final = 2000
+"""So many old steps at most are made ready in a second for the search of all re-entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,12 @@ def patch(
     taken nor kept, and ones like those of `not_first` do not come first. Steps of `remaining` that do not fit the
     problem (any more) are not kept.
 
-    It is one search, in which the old steps are actions that follow each other. (That repaired plans had better be
-    close to the old ones: Fox, Gerevini, Long and Serina, 2006.) All plans are validated. Limits are those of
-    `planner.solve`; when one is reached, the best patch so far is returned, and `stopped_by` says which. Once a patch
-    is known, no more than `proof_time` seconds are spent on a better one, or on the proof that there is none. First,
-    re-entries that need few new steps are tried: what is needed from some step on is found by regression, and reached
-    by a search of its own.
+    First, re-entries that need few new steps are tried: what is needed from some step on is found by regression, and
+    reached by a search of its own. Then, unless a bound proves such a patch, it is one search, in which the old steps
+    are actions that follow each other. (That repaired plans had better be close to the old ones: Fox, Gerevini, Long
+    and Serina, 2006.) All plans are validated. Limits are those of `planner.solve`; when one is reached, the best patch
+    so far is returned, and `stopped_by` says which. Once a patch is known, no more than `proof_time` seconds are spent
+    on a better one, or on the proof that there is none, and none on one that is as good and keeps more.
 
     Raises `InputError` for a weight or limits that are none, `PlanError` for fixed steps that do not fit the problem.
     """
@@ -177,12 +181,18 @@ class _Patching:
             return _nothing(StoppedBy.EXHAUSTED, proved=True)
         cost = exact(Decimal(whole.least_cost()) / whole.task.resolution)
         least = self._at_best(exact_sum([cost, self.weight * ways.first]), ways.first)
-        for found in self._near(ways, barred(plain, self.forbidden, ())):
-            known = found if known is None else min(known, found, key=_rank)
-            if _rank(known) == least:
-                return replace(
-                    known, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=known.objective
-                )
+        try:
+            for found in self._near(ways, barred(plain, self.forbidden, ())):
+                known = found if known is None else min(known, found, key=_rank)
+                if _rank(known) == least or (self.proof_time is not None and known.objective == least[0]):
+                    return _proved(known)
+            self.budget.check()
+        except STOPS as stop:
+            if known is None:
+                raise
+            return replace(known, stopped_by=stopped_by(stop), lower_bound=least[0])
+        if known is not None and self.proof_time is not None and len(self.old) > READY_IN_A_SECOND * self.proof_time:
+            return replace(known, stopped_by=StoppedBy.TIME, lower_bound=least[0])
         choice = reentry(barred(plain, self.forbidden, self.not_first), self.old, self.weight, firsts)
         return self._searched(choice, known, least[0])
 
@@ -226,7 +236,7 @@ class _Patching:
             return replace(known, stopped_by=found.stopped_by, lower_bound=bound)
         best = self._patched(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
         if found.proved:
-            return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
+            return _proved(best)
         best = best if known is None else min(known, best, key=_rank)
         searched = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
         return replace(best, stopped_by=found.stopped_by, lower_bound=max(bound, searched))
@@ -257,6 +267,10 @@ class _Patching:
         objective = exact_sum([verdict.cost, self.weight * dropped])
         new = len(steps) - kept
         return Patch(Status.SOLVED, StoppedBy.INCOMPLETE, steps, new, kept, dropped, verdict.cost, objective)
+
+
+def _proved(best: Patch) -> Patch:
+    return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
 
 
 def _rank(patch: Patch) -> tuple[Number, int]:

@@ -124,7 +124,7 @@ def test_that_nothing_else_does_it_is_proved():
 def test_what_may_not_come_first_comes_second():
     problem, steps = fan(redo=False)
     found = patch(problem, steps[1:], not_first=steps[:1], time_limit=None, proof_time=0)
-    assert (found.objective, found.lower_bound) == (NUMBER, NUMBER)
+    assert (found.status, found.objective, found.lower_bound) == (Status.OPTIMAL, NUMBER, NUMBER)
     assert [step.arguments for step in found.steps[:2]] == [steps[1].arguments, steps[0].arguments]
     assert (found.new, found.kept) == (2, NUMBER - 2)
 
