@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from executor.recovery.policy import Recovery
 from executor.steps.perform import Performer
 from executor.steps.slots import Slots
 from executor.world.context import CAPACITY, Memory
+from executor.world.data import loaded
 from executor.world.world import World
 from planner.kinds import AnyProblem
 from planner.model import Problem
@@ -205,7 +205,7 @@ class Executor:
         """Return the state of a run: of one at work here as it changes, of another as the journal has it by now."""
         if run in self._runs:
             return self._runs[run].state
-        events = (from_data(each.kind, json.loads(each.data)) for each in self._kept().read(run))
+        events = (from_data(each.kind, loaded(each.data)) for each in self._kept().read(run))
         first = next(events, None)
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Final
 from executor.journal import Journal
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
 from executor.record.status import RunStatus
+from executor.world.data import loaded
 
 PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
     RunStatus.PROPOSED: "proposed",
@@ -89,7 +89,7 @@ def _runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
     """Yield the runs, each with its plan as data; None for one that was created and has not begun."""
     for record in journal.runs():
         first = next(journal.read(record.run), None) if record.events else None
-        plan = None if first is None else json.loads(first.data)["plan"]
+        plan = None if first is None else loaded(first.data)["plan"]
         status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
         name = "" if plan is None else plan["id"]
         yield RunInfo(record.run, name, status, record.created, record.updated, record.events), plan

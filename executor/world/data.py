@@ -6,6 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
@@ -14,6 +15,8 @@ from executor.world.results import ActionResult, Wait, texts
 from executor.world.values import own
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
+MOST_DIGITS: Final = 4000
+"""Digits of a whole number that Python reads and writes as text."""
 DEEPEST: Final = 20
 """Levels that are kept of data that JSON cannot hold."""
 _PLAIN = (str, int, float, bool, type(None))
@@ -45,11 +48,23 @@ def text_of(value: Any) -> str:
     return dumped({"": value})[len('{"":') : -1]
 
 
+def loaded(text: str) -> Any:
+    """Return what `dumped` made `text` of, as JSON knows it."""
+    return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> int:
+    """Return the number that `digits` are; Python reads no more than some thousands of them at once."""
+    return int(digits) if len(digits) <= MOST_DIGITS else int(Decimal(digits))
+
+
 def _tame(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
     """Return what can be written of `value`, which is circular, too deep, or full of what is no text."""
     match value:
-        case None | bool() | int():
+        case None | bool():
             return value
+        case int():
+            return value if value.bit_length() <= 3 * MOST_DIGITS else hex(value)
         case float():
             return value if math.isfinite(value) else str(value)
         case str():
