@@ -70,6 +70,7 @@ class Loop:
         self._answered()
         await self._settle()
         while True:
+            await self._look_ahead()
             self._react()
             self._arrange()
             await self._begin()
@@ -108,6 +109,12 @@ class Loop:
     def _wanted(self, record: StepRecord) -> Expected:
         simulation = self.state.beliefs.simulation
         return NOTHING if simulation.objection(record.step) else self.stepper.conditions.wanted(record)
+
+    async def _look_ahead(self) -> None:
+        """In a reactive run, look whether the next step is needed any more."""
+        if self.state.model == "reactive" and not (self._tasks or self._must_pause or self.state.is_undoing):
+            for record in self._records(StepStatus.PENDING)[:1]:
+                await self.stepper.conditions.look_ahead(record)
 
     def _react(self) -> None:
         """In a reactive run, go on from the furthest point of the plan that works as things are."""

@@ -102,6 +102,11 @@ class Conditions:
             wanted = self.wanted(record)
         return wanted
 
+    async def look_ahead(self, record: StepRecord) -> None:
+        """Look whether what the step, if it can be applied, is for has come about by itself."""
+        if self.state.beliefs.simulation.objection(record.step) is None:
+            await self._look(self.wanted(record).changed)
+
     async def _look(self, facts: Iterable[Atom]) -> Looked:
         """Look at those of `facts` that somebody can see."""
         visible = [fact for fact in facts if self.lookout.can_see(fact)]
