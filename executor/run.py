@@ -70,8 +70,7 @@ class Loop:
         self._answered()
         await self._settle()
         while True:
-            await self._look_ahead()
-            self._react()
+            await self._react()
             self._arrange()
             await self._begin()
             if self._tasks:
@@ -110,23 +109,23 @@ class Loop:
         simulation = self.state.beliefs.simulation
         return NOTHING if simulation.objection(record.step) else self.stepper.conditions.wanted(record)
 
-    async def _look_ahead(self) -> None:
-        """In a reactive run, look whether the next step is needed any more."""
-        if self.state.model == "reactive" and not (self._tasks or self._must_pause or self.state.is_undoing):
-            for record in self._records(StepStatus.PENDING)[:1]:
-                await self.stepper.conditions.look_ahead(record)
-
-    def _react(self) -> None:
-        """In a reactive run, go on from the furthest point of the plan that works as things are."""
-        is_over = self._surprised == self.state.surprises or self.supervisor.passed
-        if self.state.model != "reactive" or is_over or not self.state.has_goal:
+    async def _react(self) -> None:
+        """In a reactive run, go on from the furthest point of the plan that works as things are, after a look."""
+        state = self.state
+        if state.model != "reactive" or state.is_undoing or self.supervisor.passed or not state.has_goal:
             return
-        self._surprised = self.state.surprises
+        pending = state.pending()
+        if pending and not (self._tasks or self._must_pause):
+            await self.stepper.conditions.look_ahead(pending[0])
+        if self._surprised == state.surprises:
+            return
+        self._surprised = state.surprises
         start = self.ladder.options.furthest()
         if start:
             self.ladder.replanning.skip(start)
         elif start is None and not self.supervisor.is_called:
-            self.stepper.replanning.append("nothing of the plan works any more")
+            why = self.stepper.conditions.objection(pending[0]) if pending else ""
+            self.stepper.replanning.append("nothing of the plan works any more" + (f": {why}" if why else ""))
 
     def _arrange(self) -> None:
         """Make the agenda anew where the plan has changed, a doubt was settled, or a failed step is passed over."""
@@ -238,7 +237,7 @@ class Loop:
     async def _finish(self) -> RunEnded | None:
         """Look whether the goal holds; None where the run goes on to reach it."""
         if self.state.is_undoing:
-            return self.supervisor.undone()
+            return await self.supervisor.undone()
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
         if verdict is Verdict.MISSING or (not self.state.has_aim and self.state.pending()):
             return await self.supervisor.missed()

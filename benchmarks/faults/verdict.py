@@ -11,7 +11,7 @@ from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
 from executor.record.status import RunStatus, StepStatus
-from executor.testing import FaultKind
+from executor.testing import FaultKind, SimulatedWorld
 from planner.model import Atom
 
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
@@ -68,6 +68,8 @@ def _ended(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             false = "" if carried.simulated.lies else untrue(setting, carried, outcome)
             return Verdict.of(Violation.FALSE, false) if false else Verdict(Ending.REACHED)
+        case RunStatus.COMPENSATED if not carried.simulated.lies and (left := not_undone(carried.simulated)):
+            return Verdict.of(Violation.FALSE, f"said to be undone, but {', '.join(map(str, left))} is not as before")
         case RunStatus.UNVERIFIED:
             return Verdict(Ending.UNSEEN)
         case _ if not outcome.reason:
@@ -88,6 +90,21 @@ def untrue(setting: Setting, carried: Carried, outcome: Outcome) -> str:
     done = [record for record in outcome.steps if record.status is StepStatus.SUCCEEDED]
     undone = [str(each.step) for each in done if not simulated.applied.get(f"{outcome.run}/{each.id}")]
     return f"nobody did {', '.join(undone)}" if undone else ""
+
+
+def not_undone(simulated: SimulatedWorld) -> list[Atom]:
+    """Return what steps have changed that is not as it was before, but for what somebody else has changed, too."""
+    actions = simulated.problem.domain.actions
+    acts = [act for act in simulated.acts if act.step is None or "read_only" not in actions[act.step.predicate].tags]
+    before: dict[Atom, bool] = {}
+    for act in acts:
+        for fact in (*act.added, *act.removed):
+            before.setdefault(fact, fact in act.removed)
+    others = {fact for act in acts if not act.by for fact in (*act.added, *act.removed, *act.written)}
+    now = simulated.facts
+    written = [fact for act in acts for fact in act.written]
+    left = [fact for fact, held in before.items() if (fact in now) is not held]
+    return [fact for fact in dict.fromkeys([*left, *written]) if fact not in others]
 
 
 def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:

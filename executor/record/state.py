@@ -33,7 +33,7 @@ from executor.record.events import (
 from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.failures import Failures, Key
 from executor.record.spent import Spent
-from executor.record.status import RunStatus, StepStatus
+from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
 from executor.recovery.hierarchy import TASKS, Hierarchy
 from executor.world.context import Memory
@@ -82,6 +82,8 @@ class RunState:
         """The steps that failed before the plan was changed last."""
         self.is_undoing = False
         """Whether the plan is one that undoes what was done."""
+        self.given_up: tuple[str, ...] = ()
+        """What the run had failed at when it began to undo what was done."""
         self.left: tuple[str, ...] = ()
         """What will not be undone, and why."""
         self.changes = 0
@@ -185,6 +187,9 @@ class RunState:
 
     def _change(self, event: PlanChanged) -> None:
         self.changes += 1
+        if event.undoes and not self.is_undoing:
+            failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
+            self.given_up = tuple([f"{each.step}: {each.reason}" for each in failed])
         self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
         if event.decomposition is not None and self.hierarchy is not None:

@@ -11,10 +11,12 @@ from itertools import count
 from typing import Final
 
 from executor.looking.beliefs import is_in_place
+from executor.looking.observe import Lookout
 from executor.plans.action_plan import PlanStep
 from executor.record.events import Event, PlanChanged, Rung, RungTaken, StepEnded
 from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.recovery.looking_back import looked_back
 from planner.model import Problem
 from planner.plan import Step, exact_sum
 from planner.repair import Written, undo
@@ -31,6 +33,7 @@ class Compensation:
 
     state: RunState
     emit: Callable[[Event], None]
+    lookout: Lookout
     problem: Callable[[], Problem]
     time_limit: float
     _plans: int = 0
@@ -70,8 +73,9 @@ class Compensation:
         self.emit(PlanChanged(data, 0, len(steps), 0, reason, undoes=True, left=tuple(left)))
         return True
 
-    def note(self) -> None:
-        """Say which steps are undone."""
+    async def end(self) -> list[str]:
+        """Look back, say which steps are undone, and return what is not seen to be as before, in words."""
+        remains = await looked_back(self.state, self.lookout, self.emit)
         undone = [
             id_
             for record in self.state.steps.values()
@@ -80,23 +84,9 @@ class Compensation:
             if self.state.steps[id_].status in _WROTE
         ]
         for id_ in dict.fromkeys(undone):
-            self.emit(StepEnded(id_, StepStatus.COMPENSATED, "undone"))
-
-    def remains(self) -> list[str]:
-        """Return what is otherwise than before the run and is not listed, also where a step that undoes did it."""
-        before, listed = frozenset(self.state.problem.initial), "; ".join(self.state.left)
-        found = {}
-        for record in self.state.steps.values():
-            tags = self.state.problem.domain.actions[record.step.action].tags
-            if tags.isdisjoint({"irreversible", "read_only"}):
-                found.update({note.fact: record.id for note in record.facts})
-        return [
-            f"{fact} {'holds' if self.state.beliefs.holds(fact) else 'does not hold'}, since {id_}"
-            for fact, id_ in found.items()
-            if not self.state.beliefs.is_internal(fact)
-            and self.state.beliefs.holds(fact) is not (fact in before)
-            and str(fact) not in listed
-        ]
+            if remains.facts.isdisjoint([note.fact for note in self.state.steps[id_].facts]):
+                self.emit(StepEnded(id_, StepStatus.COMPENSATED, "undone"))
+        return [*self.state.left, *remains.reasons]
 
     def _written(self) -> Iterator[Written]:
         """Yield what the steps of the plan wrote, in the order in which they ended."""

@@ -39,7 +39,9 @@ class Ladder:
         self.options = Options(self.state, self.without_handler)
         self.replanning = Replanning(self.state, self.emit, self.options, self.recovery)
         self.questions = Questions(self.state, self.emit, self.asking)
-        self.compensation = Compensation(self.state, self.emit, self.options.problem, self.recovery.time_limit)
+        self.compensation = Compensation(
+            self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit
+        )
 
     @property
     def reasons(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from executor.ending import ended
 from executor.record.answers import YES, meant
@@ -14,6 +15,8 @@ from executor.record.steps import StepRecord
 from executor.recovery.ladder import Ladder
 from executor.recovery.limits import Limits
 from executor.steps.stepping import Stepper
+
+MISSED: Final = "the goal does not hold"
 
 
 @dataclass(slots=True, eq=False)
@@ -29,8 +32,8 @@ class Supervisor:
     """The steps that were looked after."""
     _postponed: set[str] = field(init=False, default_factory=set)
     """The steps that failed, and are looked after when no step is at work."""
-    _given_up: list[str] = field(init=False, default_factory=list)
-    """What the run failed at."""
+    _asked: list[str] = field(init=False, default_factory=list)
+    """Why another plan was asked for last."""
 
     def __post_init__(self) -> None:
         self.limits = Limits(self.state)
@@ -82,6 +85,7 @@ class Supervisor:
     async def recover(self) -> RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._unattended()
+        self._asked = list(dict.fromkeys(self.stepper.replanning))
         is_asked = bool(self.stepper.replanning) and bool(self.state.finished)
         self.stepper.replanning.clear()
         self._seen |= {record.id for record in trouble}
@@ -105,9 +109,9 @@ class Supervisor:
             return None
         if trouble and not self.state.has_aim:
             return None
-        if not self.state.is_undoing:
-            self._given_up = _reasons(trouble)
-        return None if await self.ladder.climb(trouble, is_asked_by=asker) else self._give_up(trouble)
+        if await self.ladder.climb(trouble, is_asked_by=asker):
+            return None
+        return await self._give_up(trouble)
 
     def _pass(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
@@ -118,9 +122,8 @@ class Supervisor:
         """Do what is to be done where the plan is over, and its goal does not hold."""
         failed = self.state.with_status(*TROUBLE)
         if not self.state.has_aim or any(self.stepper.policy_of(each).on_error == "continue" for each in failed):
-            return self._give_up(failed)
-        self._given_up = ["the goal does not hold"]
-        return None if await self.ladder.climb([]) else self._give_up([])
+            return await self._give_up(failed)
+        return None if await self.ladder.climb([]) else await self._give_up([])
 
     async def overspent(self) -> RunEnded | None:
         """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""
@@ -132,19 +135,19 @@ class Supervisor:
                 return ended(self.state, RunStatus.WAITING if is_open else RunStatus.FAILED, question.known[0])
         return None
 
-    def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
+    async def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
         if self.state.is_undoing:
-            self.ladder.compensation.note()
-        reason = "; ".join([*(_reasons(trouble) or ["the goal does not hold"]), *self.ladder.reasons])
+            return await self.undone(trouble)
+        reason = "; ".join([*(_reasons(trouble) or self._asked or [MISSED]), *self.ladder.reasons])
         return ended(self.state, RunStatus.WAITING if self.state.questions else RunStatus.FAILED, reason)
 
-    def undone(self) -> RunEnded:
-        """Return the end of a run that was given up: what it did is undone, as far as that can be."""
-        self.ladder.compensation.note()
-        left = [*self.state.left, *self.ladder.compensation.remains()]
-        return ended(
-            self.state, RunStatus.FAILED if left else RunStatus.COMPENSATED, "; ".join([*self._given_up, *left])
-        )
+    async def undone(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
+        """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
+        left = await self.ladder.compensation.end()
+        reason = "; ".join([*(self.state.given_up or [MISSED]), *_reasons(trouble), *left])
+        if left and self.state.questions:
+            return ended(self.state, RunStatus.WAITING, reason)
+        return ended(self.state, RunStatus.FAILED if left else RunStatus.COMPENSATED, reason)
 
 
 def _reasons(trouble: Sequence[StepRecord]) -> list[str]:

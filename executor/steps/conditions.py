@@ -12,6 +12,7 @@ from executor.looking.reports import literal_of
 from executor.record.events import Event, FactsSeen
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
+from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
 from planner.model import Action, Atom, Formula
@@ -37,9 +38,10 @@ class Conditions:
         """
         beliefs = self.state.beliefs
         careful = not action.tags.isdisjoint(CAREFUL)
-        afresh = careful or self.state.model == "reactive"
+        waited = record.status is not StepStatus.PENDING
+        afresh = careful or (self.state.model == "reactive" and (waited or not self.state.has_goal))
         if beliefs.is_sure and not afresh:
-            return self._objection(record)
+            return self.objection(record)
         condition = self._condition(record)
         if afresh:
             await self._look_afresh(condition, careful=careful)
@@ -47,10 +49,17 @@ class Conditions:
         if unseen and not afresh:
             await self._look(unseen)
             unseen = beliefs.doubtful(condition, careful=careful)
-        reason = self._objection(record)
+        reason = self.objection(record)
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    async def look_ahead(self, record: StepRecord) -> None:
+        """Look at what the next step rests on and would bring about: that may have come about by itself."""
+        beliefs = self.state.beliefs
+        facts = beliefs.facts_of(self._condition(record), {})
+        changes = beliefs.simulation.changes(record.step)
+        await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed]))
 
     async def _look_afresh(self, condition: Formula, *, careful: bool) -> None:
         """Look at all that `condition` rests on; what was only stated is unknown to the careful if observers fail."""
@@ -70,7 +79,8 @@ class Conditions:
     def _stated(self, record: StepRecord) -> Formula:
         return self.state.reader.condition(record.plan.requires, CodePlace(f"step {record.id!r}"))
 
-    def _objection(self, record: StepRecord) -> str:
+    def objection(self, record: StepRecord) -> str:
+        """Return why the step cannot be done, as far as is known; nothing where it can."""
         found = self.state.beliefs.simulation.objection(record.step)
         if found is None:
             return self._stated_objection(record) if record.plan.requires else ""
@@ -101,11 +111,6 @@ class Conditions:
             await self._look(blank)
             wanted = self.wanted(record)
         return wanted
-
-    async def look_ahead(self, record: StepRecord) -> None:
-        """Look whether what the step, if it can be applied, is for has come about by itself."""
-        if self.state.beliefs.simulation.objection(record.step) is None:
-            await self._look(self.wanted(record).changed)
 
     async def _look(self, facts: Iterable[Atom]) -> Looked:
         """Look at those of `facts` that somebody can see."""

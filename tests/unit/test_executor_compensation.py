@@ -1,8 +1,11 @@
 """What a run does last: it undoes what it did, by a plan of its own."""
 
+import contextlib
+import json
+
 import pytest
 
-from executor import Context, Executor, Recovery, Rung, RunStatus, StepStatus, World
+from executor import Context, Executor, Policy, Recovery, Rung, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -154,3 +157,85 @@ def test_the_record_says_what_is_proved_of_an_undo_plan():
     [undone] = [each for each in outcome.state.rungs if each.rung is Rung.COMPENSATE]
     assert undone.reason.startswith("a plan, proved to cost the least; insured")
     assert undone.found
+
+
+MODELS = ("sequential", "parallel", "dag", "reactive")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("unseen", "said"),
+    [
+        (["room"], "nobody has seen that room does not hold after u"),
+        (["visa"], "nobody has seen that visa does not hold after s"),
+        (["room", "flight", "insured", "visa"], "nobody has seen that flight does not hold"),
+    ],
+)
+def test_what_nobody_has_seen_is_not_called_undone(model, unseen, said):
+    trip = Trip()
+    trip.world.handler("cancel_room")(lambda: None)
+    world = World(trip.domain)
+    world.skills.update(trip.world.skills)
+    for fact in {"room", "flight", "insured", "visa"}.difference(unseen):
+        world.observer(fact, conclusive=True)(trip.looking(fact))
+    trip.world = world
+    outcome = trip.run("visa", model=model)
+    assert outcome.status is RunStatus.FAILED
+    assert said in outcome.reason
+    booked = {each.step.action: each.status for each in outcome.steps}["book_room"]
+    assert booked is not StepStatus.COMPENSATED or "room" not in unseen
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_is_trusted_counts_as_undone(model):
+    domain = Domain("trusting")
+    domain.action("book", {}, provides=["booked"], tags=["trusted"])
+    domain.action("cancel", {}, requires=["booked"], provides=["not booked"], tags=["trusted"])
+    domain.action("fly", {}, requires=["booked"], provides=["there"])
+    world, truth = World(domain), set()
+    world.handler("book")(lambda: truth.add("booked"))
+    world.handler("cancel")(lambda: truth.discard("booked"))
+    world.handler("fly")(lambda: False)
+    world.observer("there", conclusive=True)(lambda: False)
+    outcome = run_virtual(Executor(world, model=model).run(domain.problem(goal=["there"])))
+    assert (outcome.status, truth) == (RunStatus.COMPENSATED, set())
+
+
+def test_what_is_undone_though_it_was_said_to_have_failed_is_seen_to_be_undone():
+    trip = Trip()
+
+    async def cancels_and_fails():
+        trip.truth.discard("flight")
+        raise OSError("connection lost")
+
+    trip.world.handler("cancel_flight")(cancels_and_fails)
+    outcome = trip.run("visa")
+    assert (outcome.status, trip.truth) == (RunStatus.COMPENSATED, set())
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("dies_at", range(12))
+def test_a_run_that_dies_while_it_undoes_ends_as_it_would_have(model, dies_at, tmp_path):
+    class Dead(BaseException):
+        pass
+
+    trip, seen = Trip(), []
+    executor = Executor(trip.world, journal=tmp_path / "runs.db", model=model)
+    append = executor.journal.append
+
+    def dying(run, kind, data, **options):
+        if len(seen) > dies_at:
+            raise Dead
+        append(run, kind, data, **options)
+        if seen or (kind == "PlanChanged" and json.loads(data)["undoes"]):
+            seen.append(kind)
+
+    executor.journal.append = dying
+    with contextlib.suppress(Dead):
+        run_virtual(executor.run(trip.domain.problem(goal=["visa"]), run="r"))
+    executor.journal.close()
+    for name in ("cancel_room", "cancel_flight"):
+        trip.world.policy(name, Policy(retries=3))
+    outcome = run_virtual(Executor(trip.world, journal=tmp_path / "runs.db").resume("r"))
+    assert (outcome.status, trip.truth) == (RunStatus.COMPENSATED, set())
+    assert "get_visa()" in outcome.reason

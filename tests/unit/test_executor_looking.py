@@ -246,3 +246,45 @@ def test_an_observer_that_is_not_to_be_stopped_does_not_stop_the_run():
     outcome = run_virtual(within())
     assert outcome.status is RunStatus.UNVERIFIED
     assert "did not answer within 1 s" in outcome.state.disagreements[0].reason
+
+
+def stocked(*, observed=True):
+    """Return a plan that looks at the stock and then pays, its world, and the ledger."""
+    domain, world, ledger = made(
+        check={"provides": ["checked"]}, pay={"requires": ["checked"], "provides": ["paid"], "tags": ["irreversible"]}
+    )
+    world.handler("pay")(lambda: ledger.append("us"))
+    world.observer("checked")(lambda: bool(ledger))
+    if observed:
+        world.observer("paid", conclusive=True)(lambda: bool({"us", "ada"} & {*ledger}))
+    return domain, world, ledger
+
+
+@pytest.mark.parametrize("model", ["reactive"])
+def test_what_comes_about_by_itself_meanwhile_is_not_done_again(model):
+    domain, world, ledger = stocked()
+    world.handler("check")(lambda: ledger.extend(["checked", "ada"]))
+    outcome = ran(world, domain, "checked", "paid", model=model)
+    assert (outcome.status, ledger) == (RunStatus.SUCCEEDED, ["checked", "ada"])
+    assert outcome.steps[1].status is StepStatus.SKIPPED
+
+
+def test_what_is_undone_meanwhile_is_seen_before_the_next_step_of_a_reactive_run():
+    domain, world, ledger = stocked()
+    world.handler("check")(lambda: ledger.append("checked"))
+    outcome = ran(world, domain, "checked", "paid", model="reactive")
+    assert (outcome.status, ledger) == (RunStatus.SUCCEEDED, ["checked", "us"])
+
+
+@pytest.mark.parametrize("seen", [None, True, False])
+def test_a_reactive_run_skips_what_a_handler_reports_unless_it_is_seen_to_be_otherwise(seen):
+    domain, world, deeds = made(
+        a={"provides": ["fa"]}, b={"requires": ["fa"], "provides": ["fb"]}, c={"requires": ["fb"], "provides": ["fc"]}
+    )
+    world.handler("a")(lambda: deeds.append("a") or ActionResult(observed=("fb",)))
+    world.handler("b")(lambda: deeds.append("b"))
+    world.handler("c")(lambda: deeds.append("c"))
+    if seen is not None:
+        world.observer("fb")(lambda: (seen and "a" in deeds) or "b" in deeds)
+    ran(world, domain, "fc", model="reactive")
+    assert deeds == (["a", "b", "c"] if seen is False else ["a", "c"])
