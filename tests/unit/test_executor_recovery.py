@@ -189,6 +189,28 @@ def test_somebody_who_undoes_a_step_twice_does_not_end_a_run():
     assert house.deeds == ["lab", "lab", "lab", "attic"]
 
 
+def test_a_reactive_run_does_not_do_what_somebody_else_has_done_meanwhile():
+    domain, ledger, checked = Domain("bill"), [], []
+    domain.action("check_stock", {}, provides=["checked"])
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+
+    @world.handler("check_stock")
+    async def check_stock():
+        checked.append(True)
+        ledger.append("paid by ada")
+
+    world.handler("pay")(lambda: ledger.append("paid by us"))
+    world.observer("checked")(lambda: bool(checked))
+    world.observer("paid", conclusive=True)(lambda: bool(ledger))
+    steps = [{"id": "1", "action": "check_stock"}, {"id": "2", "action": "pay"}]
+    plan = ActionPlan.model_validate({"model": "reactive", "goal": ["checked", "paid"], "steps": steps})
+    outcome = run_virtual(Executor(world).run(plan))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert ledger == ["paid by ada"]
+    assert outcome.steps[1].status is StepStatus.SKIPPED
+
+
 def hangs(house, *, after=None):
     async def told():
         if after:
