@@ -197,7 +197,7 @@ def _notes(
             yield observed[fact]
         elif fact in told:
             yield Note(fact, told[fact], Provenance.REPORTED, TRUSTED if trusted and told[fact] is holds else "")
-        elif result.success and not doubt and (done or not beliefs.is_internal(fact)):
+        elif result.success and not doubt and done:
             yield Note(fact, holds, Provenance.REPORTED, TRUSTED) if trusted else Note(fact, holds, Provenance.ASSUMED)
         elif beliefs.holds(fact) is not holds and doubt:
             yield Note(fact, None, Provenance.UNKNOWN, doubt)

@@ -15,9 +15,10 @@ from executor.plans.stated import Spelled, spelled_out
 from planner.collector import collector_paused
 from planner.errors import PlanError
 from planner.model import Atom, Problem
+from planner.model.actions import has_open
 from planner.order.accesses import Access, accesses
 from planner.order.links import links_between
-from planner.order.orderings import item_orderings, orderings
+from planner.order.orderings import Ordering, item_orderings, orderings
 from planner.plan import Plan
 from planner.records import dataclass, replace
 
@@ -27,9 +28,10 @@ class Edge:
     """Why step `earlier` comes before step `later`, and `about` what.
 
     `reason` is "link" (a condition that one provides for the other), "threat" (a condition that one would undo), "item"
-    (both touch it, and one writes it), "data" (a parameter or a reference that is filled from a result), "object" (it
-    is created), "declared" (`depends_on`), or "given": both speak of a fact, the plan does not work as far as is known,
-    and so they stay in the order in which they were given.
+    (both touch it, and one writes it), "undone" (a fact that one makes true and the other false: if both were at work,
+    what is seen of it would tell nothing of either), "data" (a parameter or a reference that is filled from a result),
+    "object" (it is created), "declared" (`depends_on`), or "given": both speak of a fact, the plan does not work as far
+    as is known, and so they stay in the order in which they were given.
     """
 
     earlier: str
@@ -96,16 +98,32 @@ def _causal(spelled: Spelled) -> tuple[list[Access], list[Pair]]:
     problem, owners = spelled.problem, spelled.owners
     try:
         found = accesses(problem, Plan(spelled.steps, problem))
-        pairs = orderings(found, links_between(found, problem.ran))
+        pairs = [*orderings(found, links_between(found, problem.ran)), *_undone(found[:-1])]
     except PlanError:
         found = possible_accesses(problem, spelled.steps)
-        pairs = (replace(each, reason="given") for each in item_orderings(found[:-1]))
+        pairs = [replace(each, reason="given") for each in item_orderings(found[:-1])]
     places = (
         (owners[each.earlier - 1], owners[each.later - 1], each.reason, str(each.about))
         for each in pairs
         if each.later <= len(owners)
     )
     return found, [each for each in places if each[0] != each[1]]
+
+
+def _undone(found: Sequence[Access]) -> Iterator[Ordering]:
+    """Keep steps in their order of which one makes a fact true and the other makes it false."""
+    latest: dict[Atom, tuple[bool, list[int]]] = {}
+    for number, access in enumerate(found, start=1):
+        changes = access.changes
+        ended = dict.fromkeys([*(each for each in changes.retracted if not has_open(each)), *changes.removed])
+        for fact, holds in {**dict.fromkeys(ended, False), **dict.fromkeys(changes.provided, True)}.items():
+            before, steps = latest.get(fact, (holds, []))
+            if before is holds:
+                steps.append(number)
+                latest[fact] = holds, steps
+            else:
+                yield from (Ordering(each, number, "undone", fact) for each in steps)
+                latest[fact] = holds, [number]
 
 
 def _data(flow: Mapping[Atom, Flow]) -> Iterator[Pair]:

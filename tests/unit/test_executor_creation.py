@@ -232,7 +232,7 @@ def opened(names, *, known=(), domain=None, **policy):
         ([True, "T-1"], (), "no 'ticket' with a name"),
         ([{"id": 5}, "T-1"], (), "no 'ticket' with a name"),
         (["my ticket", "T-1"], (), "no 'ticket' with a name"),
-        ([object(), "T-1"], (), "no 'ticket' with a name"),
+        ([["x"], "T-1"], (), "no 'ticket' with a name"),
         ([Ticket, "T-1"], (), "no 'ticket' with a name"),
     ],
     ids=str,

@@ -120,7 +120,17 @@ def test_stated_conditions_order_steps_that_have_none():
     assert why(order_of(problem, plan.steps)) == {
         ("a", "b", "link", "listed(ann)"),
         ("b", "c", "threat", "listed(ann)"),
+        ("a", "c", "undone", "listed(ann)"),
     }
+
+
+def test_what_one_makes_true_and_another_false_is_not_written_at_once():
+    domain = Domain("lamp")
+    domain.action("light", {}, provides=["on"])
+    domain.action("darken", {}, requires=["ready"], provides=["not on", "dark"])
+    plan = ActionPlan(steps=tuple(PlanStep(id=each, action=each) for each in ("light", "darken")))
+    problem = domain.problem(initial=["ready"], goal=["dark"])
+    assert why(order_of(problem, plan.steps)) == {("light", "darken", "undone", "on")}
 
 
 def test_plans_that_cannot_work_keep_the_order_of_what_conflicts():
