@@ -43,6 +43,8 @@ class GivenUp:
     tried: Mapping[Atom, Tried]
     created: frozenset[str]
     tasks: Tasks | None
+    can_create: bool
+    """Whether there is a placeholder left of each type of object that actions create."""
 
     @classmethod
     def of(cls, simulated: SimulatedWorld, state: RunState) -> GivenUp:
@@ -57,7 +59,8 @@ class GivenUp:
             for key, each in state.tried.items()
             if state.objects.exists(Atom(key[0], key[1][: len(domain.actions[key[0]].parameters)]))
         }
-        return cls(simulated.truth.simulation.copy(), tried, frozenset(names.values()), _tasks(state))
+        created = frozenset(names.values())
+        return cls(simulated.truth.simulation.copy(), tried, created, _tasks(state), _can_create(simulated, state))
 
     def could_go_on(self, setting: Setting, simulated: SimulatedWorld, *, anew: bool) -> bool | None:
         """Return whether what is left can be had; without `anew`, by what has not failed before in the same state.
@@ -91,6 +94,13 @@ class GivenUp:
             not_where=not_where,
             failed=tasks.failed,
         )
+
+
+def _can_create(simulated: SimulatedWorld, state: RunState) -> bool:
+    stated = {each.name for each in simulated.problem.all_objects}
+    free = [each for each in state.beliefs.problem.objects if each.name not in (*stated, *state.objects.created)]
+    kinds = {kind for action in state.domain.actions.values() for kind in action.creates.values()}
+    return all(any(each.types == (kind,) for each in free) for kind in kinds)
 
 
 def _tasks(state: RunState) -> Tasks | None:

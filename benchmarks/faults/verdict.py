@@ -34,7 +34,7 @@ class Ending(Enum):
     UNSEEN = "UNVERIFIED: nobody could see the whole goal"
     ASKED = "the run waits for somebody who knows what happened"
     OUT_OF_REACH = "FAILED: no handler that is left leads to the goal, or does the tasks"
-    SPENT = "FAILED: only what had failed before in the same state would do that"
+    SPENT = "FAILED: only what had failed before in the same state would do that, or more objects than a run may create"
     BLIND = "FAILED: it could have been done, but not everything could be seen"
     VIOLATION = "something that must not happen"
 
@@ -155,6 +155,6 @@ def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
     given_up = carried.undoing or GivenUp.of(carried.simulated, outcome.state)
     if not given_up.could_go_on(setting, carried.simulated, anew=True):
         return Verdict(Ending.OUT_OF_REACH)
-    if not given_up.could_go_on(setting, carried.simulated, anew=False):
+    if not given_up.can_create or not given_up.could_go_on(setting, carried.simulated, anew=False):
         return Verdict(Ending.SPENT)
     return Verdict.of(Violation.GAVE_UP, outcome.reason) if setting.is_clear else Verdict(Ending.BLIND)
