@@ -89,9 +89,11 @@ def _look(path: Path) -> None:
 
 
 def _identify(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("BEGIN")  # all three as they are at one time: another process may be making the journal
+    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    connection.execute("COMMIT")
     if empty and application == version == 0:
         return
     if application != APPLICATION:
