@@ -262,6 +262,10 @@ class RunState:
             if name in created:
                 self.objects.bind(record.plan.created[name], created[name])
 
+    def key_of(self, record: StepRecord) -> str:
+        """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""
+        return f"{self.run}/{record.id}"
+
     def times_taken(self, steps: Iterable[Step]) -> int:
         """Return how often `steps` were made the plan while what is believed now was believed."""
         return self.patched[self._here(steps)]

@@ -38,7 +38,7 @@ class Call(NamedTuple):
 def call_of(state: RunState, record: StepRecord, world: World) -> Call:
     """Return the call of a handler for a step that has begun."""
     skills = world.skills.get(record.step.action, ())
-    return Call(f"{state.run}/{record.id}", record.step, record.parameters, skills)
+    return Call(state.key_of(record), record.step, record.parameters, skills)
 
 
 _given_up: Final[list[tuple[Call, Callable[[], bool]]]] = []

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
+from executor.steps.calling_off import came
+
 ROUNDS: Final = 8
 """Rounds of an event loop in which a run, when a step of it has ended, begins the next."""
 
@@ -51,7 +53,7 @@ class Slots:
         try:
             self._stand_in_line(place)
             if not place.has_slot:
-                await _first(place.turn, aborted)
+                await came(place.turn.wait(), aborted)
             held = _HELD.set((*_HELD.get(), self))
             try:
                 yield place.has_slot
@@ -95,13 +97,3 @@ class Slots:
             place.has_slot = True
             self._taken += 1
             place.loop.call_soon_threadsafe(place.turn.set)
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Wait for the first of `events`."""
-    tasks = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()

@@ -128,7 +128,9 @@ class Stepper:
                 reason = await self._checked(record, action, filled_in[0], policy)
                 if reason or self.aborted.is_set():
                     break
-                self.emit(StepStarted(record.id, record.attempts + 1, skill.name, self._key(record), *filled_in))
+                self.emit(
+                    StepStarted(record.id, record.attempts + 1, skill.name, self.state.key_of(record), *filled_in)
+                )
                 another = await self._attempt(record, skill, policy, wanted)
                 if another is None:
                     return
@@ -190,9 +192,6 @@ class Stepper:
             return None
         return await self.aftermath.ended(record, got, wanted, policy, call.skills)
 
-    def _key(self, record: StepRecord) -> str:
-        return f"{self.state.run}/{record.id}"
-
     async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
         skill = self._chosen(record, skills, policy)
@@ -231,7 +230,7 @@ class Stepper:
             step=record.id,
             action=record.step.action,
             attempt=attempt,
-            key=self._key(record),
+            key=self.state.key_of(record),
             memory=self.state.memory,
             results=self.state.results,
             undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),

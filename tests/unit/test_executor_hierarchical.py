@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from htn_incidents import replicated
 
 from domains.household.instances import written
-from domains.incident.instances import incident
 from domains.incident.instances import shop as outage
 from domains.travel.declarations import methods
 from domains.travel.instances import board, couple, trips
@@ -80,18 +80,6 @@ def check_tree(problem, outcome):
 
 def priced(problem, steps):
     return plan_of(problem, "\n".join(map(str, steps))).steps
-
-
-def replicated():
-    """Return an incident that a replica can end, or an older version."""
-    return incident(
-        "replicated",
-        needs=[("shop", "store")],
-        down=["shop", "store"],
-        facts=["changed(store)", "replicated(store)", "on_call(ada)", "on_call(ben)", "on_call(eve)"],
-        affected="shop",
-        customers=["acme"],
-    )
 
 
 PROBLEMS = {

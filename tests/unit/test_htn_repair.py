@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass, replace
 
 import pytest
+from htn_incidents import replicated
 
 from domains.household.instances import written
-from domains.incident.instances import incident
 from domains.incident.instances import shop as outage
 from domains.travel.instances import board, couple, trips
 from htn.cases import plan_of
@@ -37,18 +37,6 @@ def commuter():
         meetings={"board": "nice"},
         hotels={"palace": ("nice", 4)},
         visits={"ada": ["board"]},
-    )
-
-
-def replicated():
-    """Return an incident that a replica can end, or an older version."""
-    return incident(
-        "replicated",
-        needs=[("shop", "store")],
-        down=["shop", "store"],
-        facts=["changed(store)", "replicated(store)", "on_call(ada)", "on_call(ben)", "on_call(eve)"],
-        affected="shop",
-        customers=["acme"],
     )
 
 
