@@ -164,6 +164,9 @@ def unsupported(problem: Problem) -> Result | None:
     constructs = [
         *(["unknown facts"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
+        *(["constraints"] if problem.constraints else []),
+        *(["budgets"] if problem.budgets else []),
+        *(["deadlines"] if problem.deadline is not None else []),
     ]
     if not constructs:
         return None

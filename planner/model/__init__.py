@@ -13,12 +13,14 @@ from planner.model.actions import (
     When,
 )
 from planner.model.atoms import OPEN, Atom, Object, Term, Variable, is_variable
+from planner.model.constraints import Constraint, ConstraintKind, Done, Happening
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, TypeHierarchy
 from planner.model.formulas import FALSE, TRUE, And, Equals, Exists, Forall, Formula, Imply, Not, Or
 from planner.model.numbers import Number
-from planner.model.problem import Goal, Metric, Problem, SoftGoal
+from planner.model.problem import COST, Goal, Metric, Problem, SoftGoal
 
 __all__ = [
+    "COST",
     "FALSE",
     "OPEN",
     "REQUIRED",
@@ -29,10 +31,13 @@ __all__ = [
     "And",
     "Atom",
     "Axiom",
+    "Constraint",
+    "ConstraintKind",
     "CostFunction",
     "CostTerm",
     "DataParameter",
     "DomainModel",
+    "Done",
     "Equals",
     "Exists",
     "Forall",
@@ -40,6 +45,7 @@ __all__ = [
     "From",
     "Function",
     "Goal",
+    "Happening",
     "Imply",
     "Literal",
     "Metric",

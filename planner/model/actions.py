@@ -100,6 +100,8 @@ class Action:
 
     `provides` and `modifies` are its unconditional effects, `when` the conditional and universal ones. `cost` is the
     sum of its terms; an empty tuple costs 0. `after` are patterns `action(args…)` of actions that must have run before.
+    `uses` says how much of each resource a step takes, as `cost` does; budgets limit the sums. `senses` are patterns of
+    facts of which the step says whether they hold. `duration` is in seconds; without one, steps take no time.
     """
 
     name: str
@@ -119,6 +121,8 @@ class Action:
     description: str = ""
     similes: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
+    uses: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
+    senses: tuple[Atom, ...] = ()
 
     @property
     def effects(self) -> tuple[When, ...]:

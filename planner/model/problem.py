@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import Enum
 
+from planner.annotations import Final
 from planner.model.atoms import Atom, Object
+from planner.model.constraints import Constraint
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Formula
 from planner.model.numbers import Number
 from planner.records import dataclass, field
+
+COST: Final = "cost"
+"""The budget on the plan's cost; all other budgets name resources that actions use."""
 
 
 class Metric(Enum):
@@ -43,6 +49,10 @@ class Problem:
     `unknown` covers. `ran` are the actions, as ground atoms `action(args…)`, that ran before the initial state, for
     those that come `after` others. `values` are those of the static functions. `entities` are the Python values that
     were given for objects, by name: opaque, and no part of comparison.
+
+    `constraints` hold on the way to the goal. `budgets` limit what a plan costs (`COST`) and uses of each resource;
+    `deadline`, in seconds, its makespan: the time that it takes where steps that need not wait for each other run at
+    once. `likely` gives the probabilities of facts that `unknown` covers.
     """
 
     name: str
@@ -53,6 +63,10 @@ class Problem:
     values: Mapping[Atom, Number] = field(default_factory=dict)
     metric: Metric = Metric.COST
     unknown: tuple[Atom, ...] = ()
+    likely: Mapping[Atom, Decimal] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
+    budgets: Mapping[str, Number] = field(default_factory=dict)
+    deadline: Number | None = None
     ran: tuple[Atom, ...] = ()
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
