@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, ClassVar, Final
 
+from planner.declare.amounts import Amounts
 from planner.declare.conditions import NOTHING, Conditions
 from planner.declare.marks import ActionFields, Outcome, When
 from planner.declare.numbers import check_distribution, decimal, number, resolution_of, risk
 from planner.declare.parameters import Parameters
 from planner.declare.places import Place
 from planner.declare.scope import NO_NAMES, Scope, Use
-from planner.declare.syntax import NotationError, cannot_name, is_atom_name, is_name, parse_atom, shown
+from planner.declare.syntax import cannot_name, is_atom_name, is_name, shown
 from planner.declare.types import Types
 from planner.declare.values import mapping, several, tags, text, texts
 from planner.errors import did_you_mean
@@ -22,7 +21,6 @@ from planner.model import (
     TAGS,
     Action,
     Atom,
-    CostFunction,
     CostTerm,
     DataParameter,
     Formula,
@@ -37,12 +35,7 @@ from planner.records import dataclass, replace
 
 _FIELDS = frozenset(ActionFields.__annotations__)
 NO_OBJECTS: Final[Mapping[str, str]] = {}
-_USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution"})
-_NUMERIC = re.compile(r"\s*[-+.]?\d[^()]*\Z")
-"""A text that is a number, or a mistake in one; `1()` is a function all the same."""
-
-_TRUTHS = frozenset({"yes", "no", "on", "off", "true", "false"})
-"""Words that no function is named: who writes them means something else."""
+_USUAL = frozenset({"requires", "provides", "modifies", "cost", "creates", "resolution", "uses"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +107,7 @@ class ActionBuilder:
             cost=self._cost(fields.get("cost", 1), resolution, place.within("cost")),
             creates=creates,
             data=self._data(requires) if self._parameters.data else (),
+            uses=self._amounts(resolution).resources(fields["uses"], place.within("uses")) if "uses" in fields else {},
             **({} if _USUAL.issuperset(fields) else self._others(fields)),
         )
         return Declared(action, place, self._after or ())
@@ -182,50 +176,10 @@ class ActionBuilder:
     def _cost(self, value: Any, resolution: Decimal | None, place: Place) -> tuple[CostTerm, ...]:
         if type(value) is int and value >= 0 and resolution is None:
             return (number(value, "the cost", place),)
-        if isinstance(value, list | tuple):
-            return tuple([self._cost_term(item, resolution, place.within(index)) for index, item in enumerate(value)])
-        return (self._cost_term(value, resolution, place),)
+        return self._amounts(resolution).terms(value, "the cost", place)
 
-    def _cost_term(self, value: Any, resolution: Decimal | None, place: Place) -> CostTerm:
-        match value:
-            case CostFunction():
-                return value
-            case Atom():
-                return self._function_term(value, place)
-            case str() if value.strip().lower() in _TRUTHS:
-                raise place.error(f"the cost is a number or a function, not {shown(value)}")
-            case str() if not _NUMERIC.match(value):
-                try:
-                    return self._function_term(parse_atom(value), place)
-                except NotationError as mistake:
-                    raise place.error(f"the cost {mistake.problem}", mistake.hint) from None
-        if callable(value):
-            return CostFunction(self._cost_function(value, place), resolution)
-        return number(value, "the cost", place, resolution)
-
-    def _function_term(self, term: Atom, place: Place) -> Atom:
-        return replace(self._scope, uses=self.function_uses).atom(term, place, bare=not self._exact)
-
-    def _cost_function(self, function: Callable[..., Any], place: Place) -> Callable[..., Any]:
-        """Return `function` as one of all planning parameters; it may name those that it needs, in any order."""
-        try:
-            wanted = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):
-            return function
-        if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in wanted):
-            return function
-        mine = [variable.name.removeprefix("?") for variable in self._parameters.planning]
-        required = [each.name for each in wanted if each.name in mine or each.default is each.empty]
-        for name in required:
-            if name not in mine:
-                near = did_you_mean(name, mine) or f"its parameters are {', '.join(mine) or 'none'}"
-                raise place.error(
-                    f"the cost function takes {name!r}, which is no parameter of {self._scope.owner}", near
-                )
-        if required == mine:
-            return function
-        positions = [mine.index(name) for name in required]
-        return lambda *names: function(**{name: names[at] for name, at in zip(required, positions, strict=True)})
+    def _amounts(self, resolution: Decimal | None) -> Amounts:
+        return Amounts(replace(self._scope, uses=self.function_uses), resolution, self._exact)
 
     def _after_patterns(self, value: Any, place: Place) -> tuple[Atom, ...]:
         return self._conditions(replace(self._scope, uses=self._after)).patterns(value, place) if value else ()
@@ -276,6 +230,7 @@ class ActionBuilder:
         ("duration", lambda _, value, place: None if value is None else decimal(value, "the duration", place)),
         ("risk", lambda _, value, place: risk(value, place)),
         ("outcomes", _outcomes),
+        ("senses", lambda self, value, place: self._outside.patterns(value, place)),
         ("tags", lambda _, value, place: tags(value, TAGS, "an action", place)),
         ("description", lambda _, value, place: text(value, "a description", place)),
         ("similes", lambda _, value, place: texts(value, "similes", place)),

@@ -29,7 +29,7 @@ def check_derived(
     predicates: Mapping[str, Predicate],
     places: tuple[Mapping[str, Place], Mapping[str, Place]],
 ) -> None:
-    """Raise an error where a derived predicate is written by an action, goes stale, or makes others stale."""
+    """Raise an error where a derived predicate is written or sensed by an action, goes stale, or makes others stale."""
     if not derived:
         return
     action_places, predicate_places = places
@@ -40,6 +40,13 @@ def check_derived(
                     f"action {action.name!r} writes {plain(atom)}, but {atom.predicate!r} is derived, "
                     f"at {derived[atom.predicate].location}",
                     "write what it is derived from",
+                )
+        for atom in action.senses:
+            if atom.predicate in derived:
+                raise action_places[action.name].error(
+                    f"action {action.name!r} senses {plain(atom)}, but {atom.predicate!r} is derived, "
+                    f"at {derived[atom.predicate].location}",
+                    "say what it is derived from: that is what may be unknown",
                 )
     for predicate in predicates.values():
         for name in (predicate.name, *[pattern.predicate for pattern in predicate.stale_with]):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar, Unpack, overload
 
+from planner.declare.constraints import Constraints
 from planner.declare.declarations import Declarations, objects_of
 from planner.declare.entity import Entity
 from planner.declare.marks import ActionFields, Condition, Patterns, TypeLike
@@ -192,13 +193,19 @@ class Domain:
         goal: GoalLike = (),
         values: Mapping[str | Atom, Any] | None = None,
         unknown: Patterns = (),
+        likely: Mapping[str | Atom, Number | float | str] | None = None,
+        constraints: Constraints = (),
+        budgets: Mapping[str, Number | str] | None = None,
+        deadline: Number | float | str | None = None,
         metric: Metric | str = Metric.COST,
         resolution: Number | float | str | None = None,
     ) -> Problem:
         """Return a problem of this domain; its name is the domain's unless given.
 
         `goal` is a condition, or `{"hard": condition, "soft": {condition: utility}}`. `values` are those of static
-        functions. Facts that a pattern of `unknown` covers may be true or false; all others not stated are false.
+        functions. Facts that a pattern of `unknown` covers may be true or false, as `likely` as that says; all others
+        not stated are false. `constraints` (`always(…)`, `at_most(…)`, …) hold on the way to the goal. `budgets` say
+        what a plan may cost (`"cost"`) and use of resources; the `deadline`, in seconds, how long it may take.
         """
         place = caller()
         declarations = self._declarations
@@ -212,6 +219,10 @@ class Domain:
             goal,
             values=values or {},
             unknown=unknown,
+            likely=likely,
+            constraints=constraints,
+            budgets=budgets,
+            deadline=deadline,
             metric=metric,
             resolution=resolution_of(resolution, place) or declarations.resolution,
             entities={**self._entities, **entities},

@@ -73,12 +73,14 @@ class ActionFields(TypedDict, total=False):
     modifies: Patterns
     when: When | ModelWhen | Iterable[When | ModelWhen]
     cost: Any
+    uses: Mapping[str, Any]
     resolution: Number | float | str | None
     after: Patterns
     creates: Mapping[str, str | type[Entity]]
     duration: Number | float | None
     risk: Number | float
     outcomes: Iterable[Outcome | ModelOutcome]
+    senses: Patterns
     tags: str | Iterable[str]
     description: str
     similes: str | Iterable[str]

@@ -7,7 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from planner.collector import collector_paused
+from planner.declare.checks import opened
 from planner.declare.conditions import Conditions
+from planner.declare.constraints import Constraints, constraints_of
+from planner.declare.limits import budgets_of, deadline_of, likely_of
 from planner.declare.marks import Condition, Patterns
 from planner.declare.numbers import number
 from planner.declare.places import Place
@@ -77,6 +80,10 @@ class ProblemBuilder:
         resolution: Decimal | None,
         entities: Mapping[str, object],
         ran: Iterable[str] = (),
+        likely: Mapping[Any, Any] | None = None,
+        constraints: Constraints = (),
+        budgets: Mapping[str, Any] | None = None,
+        deadline: Any = None,
     ) -> Problem:
         """Return the problem."""
         if not is_name(name):
@@ -84,6 +91,7 @@ class ProblemBuilder:
         place = self._place
         with collector_paused():
             facts = self._facts(initial, place.within("initial"))
+        hidden = self._unknown(unknown, place.within("unknown"))
         return Problem(
             name=name,
             domain=self._domain,
@@ -92,7 +100,11 @@ class ProblemBuilder:
             goal=self._goal(goal, place.within("goal")),
             values=self._values(values, resolution, place.within("values")),
             metric=_metric(metric, place.within("metric")),
-            unknown=self._unknown(unknown, place.within("unknown")),
+            unknown=hidden,
+            likely=likely_of(likely, (hidden, facts), self._fact, place.within("likely")) if likely else {},
+            constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
+            budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
+            deadline=deadline_of(deadline, place.within("deadline")),
             ran=tuple([self._action(text, place.within("ran")) for text in ran]),
             entities=entities,
         )
@@ -103,6 +115,13 @@ class ProblemBuilder:
         found = self._conditions.formula(value, place)
         self._check_uses(before)
         return found
+
+    def step(self, pattern: Atom, place: Place) -> Atom:
+        """Return a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""
+        action = self._domain.actions.get(pattern.predicate)
+        if action is not None and not pattern.args:
+            return opened(pattern, self._domain.actions)
+        return self._term(pattern, self._domain.actions, "action", place, may_open=True)
 
     def _facts(self, initial: Facts, place: Place) -> tuple[Atom, ...]:
         if isinstance(initial, str | Atom):
@@ -119,7 +138,9 @@ class ProblemBuilder:
                 fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
             except (NotationError, KeyError, AttributeError, TypeError):
                 fits = False
-            found.append(_plain(fact) if fits and fact.predicate not in derived else self._fact(item, place, index))
+            found.append(
+                _plain(fact) if fits and fact.predicate not in derived else self._fact(item, place.within(index))
+            )
         return tuple(found)
 
     def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
@@ -135,9 +156,8 @@ class ProblemBuilder:
             self._members[types] = frozenset(name for name, each in self._objects.items() if is_a(each.types, types))
         return self._members[types]
 
-    def _fact(self, item: Any, places: Place, index: int) -> Atom:
+    def _fact(self, item: Any, place: Place) -> Atom:
         """Return a fact that the fast path did not take: one in PDDL notation, or a mistake."""
-        place = places.within(index)
         formula = self._conditions.formula((item,), place)
         if isinstance(formula, Not):
             raise place.error(f"{shown(str(formula))} is stated as a fact", "leave it out: what is not stated is false")
@@ -232,13 +252,13 @@ class ProblemBuilder:
             raise place.error(mistake.problem, mistake.hint) from None
         return self._term(action, self._domain.actions, "action", place)
 
-    def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place) -> Atom:
+    def _term(self, term: Atom, known: Mapping[str, Any], kind: str, place: Place, *, may_open: bool = False) -> Atom:
         """Return `term`, one of a function or action among those `known`, with objects that this takes."""
         name = term.predicate
         if name not in known:
             raise place.error(f"{term}: domain {self._domain.name!r} has no {kind} {name!r}", did_you_mean(name, known))
-        term = self._scope.atom(term, place, bare=False, record=False)
-        mismatch = self._mismatch(term, [self._objects[arg].types for arg in term.args], known[name], kind, place)
+        term = self._scope.atom(term, place, bare=False, may_open=may_open, record=False)
+        mismatch = self._mismatch(term, [self._scope.types_of(arg) for arg in term.args], known[name], kind, place)
         if mismatch:
             raise mismatch
         return term

@@ -82,7 +82,8 @@ class Scope:
             if may_open:
                 return term
             raise place.error(
-                f"'_' leaves an argument of {inside} open, which only modifies, stale_with, unknown and after may do",
+                f"'_' leaves an argument of {inside} open, which only patterns may do "
+                f"(modifies, stale_with, unknown, after, senses, done)",
                 "name the object; a condition may also be a PDDL expression: (exists (?x - type) …)",
             )
         variable = f"?{term}" if bare else ""

@@ -92,6 +92,12 @@ def uncertain_actions(domain: DomainModel) -> tuple[str, ...]:
     return tuple([name for name, action in domain.actions.items() if action.outcomes])
 
 
+@kept_with_domain
+def resources(domain: DomainModel) -> tuple[str, ...]:
+    """Return the resources that actions of `domain` use, by name."""
+    return tuple({name: None for action in domain.actions.values() for name in action.uses})
+
+
 class TypeHierarchy:
     """Questions about types, answered from a table that is made once."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import pytest
 
-from planner import FIXED, Domain, Entity, From, InputError, Outcome, UnsupportedError, When
+from planner import Constraint, ConstraintKind, Domain, Entity, InputError, UnsupportedError, declare
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "declaration_errors.txt"
 
@@ -22,8 +22,8 @@ def world() -> dict[str, object]:
     """Return the names that the snippets use."""
     hall = Room("hall")
     office = Domain("office", constants=[hall])
-    names = {"Annotated": Annotated, "FIXED": FIXED, "Domain": Domain, "Entity": Entity, "From": From}
-    names |= {"Outcome": Outcome, "When": When, "Robot": Robot, "Room": Room, "hall": hall, "r2": Robot("r2")}
+    names = {"Annotated": Annotated, "Constraint": Constraint, "ConstraintKind": ConstraintKind, **vars(declare)}
+    names |= {"Robot": Robot, "Room": Room, "hall": hall, "r2": Robot("r2")}
     return {**names, "__name__": "office", "office": office, "at": office.predicate("at", Robot, Room)}
 
 
