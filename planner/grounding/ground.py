@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.axioms import layers
 from planner.grounding.finish import Finisher, Numbering
-from planner.grounding.instantiate import RawAction, instantiate_actions, instantiate_axioms, instantiate_goal, parts_of
+from planner.grounding.instantiate import (
+    RawAction,
+    instantiate_actions,
+    instantiate_axioms,
+    instantiate_goal,
+    one_by_one,
+    parts_of,
+)
 from planner.grounding.joins import batches
 from planner.grounding.literals import FactTable, Literal
 from planner.grounding.mutex import Group, MutexFinder, cover
@@ -34,13 +41,24 @@ def ground(problem: Problem, budget: Budget) -> Task:
     budget is used up, `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        source = to_adl(relevant_part(problem))
-        plain = plain_task(source)
-        found = explore(source, budget) if plain is None else _simplified(*plain, budget)
-        if found.unreachable_goal is not None:
-            return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
-        keep_relevant(found.task, relevant_literals(found.task, budget), budget)
-        return _finish(found.task, found.atoms, budget)
+        return ground_adl(to_adl(relevant_part(problem)), budget, {})
+
+
+def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str]) -> Task:
+    """Return the ground task of a plain ADL problem, as `ground` does.
+
+    Actions that `together` gives the same name are kept or dropped together, for the same arguments, unless they change
+    nothing: they are what may come of one choice.
+    """
+    plain = plain_task(source)
+    found = explore(source, budget) if plain is None else _simplified(*plain, budget)
+    if found.unreachable_goal is not None:
+        return Task((), (), (), (), (), unreachable_goal=found.unreachable_goal)
+    if together:
+        found.task.actions += one_by_one(found.task.tables)
+        found.task.tables = []
+    keep_relevant(found.task, relevant_literals(found.task, budget), budget, together)
+    return _finish(found.task, found.atoms, budget)
 
 
 @dataclass(frozen=True, slots=True)

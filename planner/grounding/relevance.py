@@ -8,7 +8,7 @@ actions out of a plan gives a plan that costs no more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import invert, not_
 
@@ -112,8 +112,12 @@ def _written(part: RawAction | RawEffect) -> Iterator[Literal]:
         yield ~fact
 
 
-def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget) -> None:
-    """Drop from `task`, in place, all actions, effects, rules and initial facts that are not relevant."""
+def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget, together: Mapping[str, str]) -> None:
+    """Drop from `task`, in place, all actions, effects, rules and initial facts that are not relevant.
+
+    Where an action helps, those that `together` gives the same name and that have the same arguments stay, too, unless
+    nothing is left of them.
+    """
     facts = {literal if literal >= 0 else ~literal for literal in relevant}
     actions = []
     for batch in batches(task.actions):
@@ -121,11 +125,26 @@ def keep_relevant(task: RawTask, relevant: set[Literal], budget: Budget) -> None
         for action in batch:
             if not facts.issuperset(action.adds) or not facts.issuperset(action.deletes) or action.effects:
                 _trim(action, facts)
-        actions += [action for action in batch if _helps(action, relevant)]
-    task.actions = actions
+        actions += [action for action in batch if _helps(action, relevant) or action.action.name in together]
+    task.actions = _with_companions(actions, relevant, together) if together else actions
     task.tables = [part for table in task.tables for part in _relevant_parts(table, facts, relevant)]
     task.rules = [rule for rule in task.rules if rule.head in facts]
     task.initial &= facts
+
+
+def _with_companions(actions: list[RawAction], relevant: set[Literal], together: Mapping[str, str]) -> list[RawAction]:
+    """Return the actions that help, and of the others those that change something and belong to one that helps."""
+    helping = {
+        (together[action.action.name], action.arguments)
+        for action in actions
+        if action.action.name in together and _helps(action, relevant)
+    }
+    return [
+        action
+        for action in actions
+        if action.action.name not in together
+        or ((together[action.action.name], action.arguments) in helping and next(_written_by(action), None) is not None)
+    ]
 
 
 def _relevant_parts(table: ActionTable, facts: set[int], relevant: set[Literal]) -> Iterator[ActionTable]:
@@ -157,6 +176,8 @@ def _trim(action: RawAction, facts: set[int]) -> None:
 
 
 def _helps(action: RawAction, relevant: set[Literal]) -> bool:
-    return not relevant.isdisjoint(action.adds) or any(
-        literal in relevant for part in parts_of([action]) for literal in _written(part)
-    )
+    return not relevant.isdisjoint(action.adds) or any(literal in relevant for literal in _written_by(action))
+
+
+def _written_by(action: RawAction) -> Iterator[Literal]:
+    return chain.from_iterable([_written(part) for part in parts_of([action])])

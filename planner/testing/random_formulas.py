@@ -69,6 +69,7 @@ class Features:
     costs: bool = True
     decimals: bool = False
     lengths: bool = True
+    uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

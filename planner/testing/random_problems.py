@@ -29,6 +29,7 @@ from planner.model import (
     Metric,
     Not,
     Object,
+    Outcome,
     Predicate,
     Problem,
     Variable,
@@ -219,7 +220,7 @@ class _ProblemDrawer:
         if self.features.after and earlier and self._chance(0.15):
             ran = self._pattern([Predicate(each.name, each.parameters) for each in earlier], scope, 0.4)
             after = () if ran is None else (ran,)
-        return Action(
+        action = Action(
             name,
             parameters,
             conjunction(conditions) if conditions else TRUE,
@@ -229,6 +230,16 @@ class _ProblemDrawer:
             self._cost(parameters),
             after,
         )
+        return self._uncertain(action, scope) if self.features.uncertain else action
+
+    def _uncertain(self, action: Action, scope: Scope) -> Action:
+        """Return `action` with a risk, or with several outcomes, or both, or as it is."""
+        risk = self.rng.choice([Decimal(0), Decimal(0), Decimal("0.25"), Decimal("0.5")])
+        shares = self.rng.choice([(), (), ("0.5", "0.5"), ("0.75", "0.25"), ("0.125", "0.5", "0.375")])
+        others = [self._effects(scope, action.parameters) if self._chance(0.7) else ((), ()) for _ in shares[1:]]
+        effects = [(action.provides, action.modifies), *others]
+        outcomes = [Outcome(Decimal(share), *effect) for share, effect in zip(shares, effects, strict=False)]
+        return replace(action, risk=risk, outcomes=tuple(outcomes))
 
     def _effects(self, scope: Scope, prefer: Scope) -> tuple[tuple[Literal, ...], tuple[Atom, ...]]:
         literals = [self.draw.literal(self.base, scope, prefer=prefer) for _ in range(self.rng.choice([1, 1, 2]))]

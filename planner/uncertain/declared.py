@@ -1,0 +1,40 @@
+"""What may come of steps, by the declared problem: the plan checker's simulation, once for each outcome.
+
+It shares nothing with grounding, so it checks what was made of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.model import Problem
+from planner.plan import Step
+from planner.uncertain.determinise import with_outcomes
+from planner.validate import Simulation
+
+
+class Declared:
+    """The decision process that `problem` declares; its states are simulations."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.initial = Simulation(problem)
+        most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
+        self._rules = [Simulation(with_outcomes(problem, number)).rules for number in range(most)]
+
+    def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
+        """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
+        action = self.problem.domain.actions[step.action]
+        if action.risk:
+            yield float(action.risk), state
+        if not action.outcomes:
+            after = state.copy()
+            after.apply(step)
+            yield float(1 - action.risk), after
+        whole = sum([outcome.probability for outcome in action.outcomes])
+        for outcome, rules in zip(action.outcomes, self._rules, strict=False):
+            after = state.copy()
+            after.rules = rules
+            after.apply(step)
+            after.rules = state.rules
+            yield float((1 - action.risk) * outcome.probability / whole), after

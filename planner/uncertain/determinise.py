@@ -1,0 +1,84 @@
+"""All-outcomes determinisation: one action for each outcome (Yoon, Fern and Givan, 2007).
+
+An outcome replaces what its action `provides` and `modifies`; the action's conditional effects belong to all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from planner.model import TRUE, Action, Problem, When
+from planner.normalise import relevant_part, to_adl
+from planner.records import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One outcome of `action`: how likely the action, if it is taken, comes out like this and does not fail."""
+
+    action: str
+    probability: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Determinised:
+    """A problem in plain ADL whose actions each have one outcome; `ways` says by their names what they stand for."""
+
+    problem: Problem
+    ways: Mapping[str, Way]
+
+
+def determinise(problem: Problem) -> Determinised:
+    """Return `problem` with one action for each outcome of each action, without `modifies`, `stale_with` and `after`.
+
+    Actions that come out in one way keep their names. What a `risk` leaves of an action, that nothing changes, needs no
+    action: probabilities are those of the rest.
+    """
+    most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
+    variants = [to_adl(with_outcomes(problem, number)) for number in range(max(most, 1))]
+    actions: dict[str, Action] = {}
+    ways: dict[str, Way] = {}
+    for name, action in problem.domain.actions.items():
+        whole = sum([outcome.probability for outcome in action.outcomes], Decimal(0))
+        for number in range(max(len(action.outcomes), 1)):
+            share = action.outcomes[number].probability / whole if action.outcomes else 1
+            own = name if number == 0 else _fresh(f"{name}-{number}", problem, actions)
+            actions[own] = replace(variants[number].domain.actions[name], name=own, risk=Decimal(0), outcomes=())
+            ways[own] = Way(name, share * (1 - action.risk))
+    plain = variants[0]
+    return Determinised(replace(plain, domain=replace(plain.domain, actions=actions)), ways)
+
+
+def relevant(problem: Problem) -> Problem:
+    """Return `problem` without the actions of which no outcome can help."""
+    actions = problem.domain.actions
+    merged = {name: _merged(action) for name, action in actions.items()}
+    kept = relevant_part(replace(problem, domain=replace(problem.domain, actions=merged))).domain.actions
+    if len(kept) == len(actions):
+        return problem
+    return replace(problem, domain=replace(problem.domain, actions={name: actions[name] for name in kept}))
+
+
+def _merged(action: Action) -> Action:
+    """Return an action that does what any outcome of `action` does."""
+    if not action.outcomes:
+        return action
+    effects = [When(TRUE, each.provides, each.modifies) for each in action.outcomes if each.provides or each.modifies]
+    return replace(action, provides=(), modifies=(), when=(*action.when, *effects))
+
+
+def with_outcomes(problem: Problem, number: int) -> Problem:
+    """Return `problem` with actions that come out in the way of this number, or in their last."""
+    actions = {
+        name: replace(action, provides=chosen.provides, modifies=chosen.modifies)
+        for name, action in problem.domain.actions.items()
+        for chosen in [action.outcomes[min(number, len(action.outcomes) - 1)] if action.outcomes else action]
+    }
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _fresh(name: str, problem: Problem, taken: Mapping[str, Action]) -> str:
+    while name in problem.domain.actions or name in taken:
+        name += "-"
+    return name

@@ -1,0 +1,139 @@
+"""The decision process of a problem with uncertain outcomes: states, choices, and what may come of them.
+
+States are those of a ground task whose actions are the single outcomes, so that all that is known about tasks serves:
+the relaxation of this task is a relaxation of the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from functools import cached_property
+
+from planner.annotations import Final
+from planner.budget import Budget
+from planner.collector import collector_paused
+from planner.grounding.ground import ground_adl
+from planner.model import Number, Problem
+from planner.plan import Step
+from planner.records import dataclass, replace
+from planner.search.space import Space
+from planner.search.successors import applicable_finder
+from planner.task import ConditionalEffect, GroundAction, State, Task
+from planner.uncertain.determinise import Way, determinise, relevant
+from planner.uncertain.wishes import Asked, Wish
+
+NOTHING: Final = -1
+"""In the place of an action's number: nothing changes."""
+
+ROUNDING: Final = Decimal("1e-15")
+"""What probabilities may lack by the rounding of decimals."""
+
+Branch = tuple[float, int]
+"""A probability and the number of an action of the task, or `NOTHING`."""
+Effects = tuple[tuple[int, ...], tuple[int, ...], tuple[ConditionalEffect, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A step that may be taken: what it costs, in units of the task's resolution, and what may come of it.
+
+    The probabilities of the `branches` are above 0 and sum to 1; no two have the same effects. `precondition` is that
+    of all of them.
+    """
+
+    step: Step
+    cost: int
+    precondition: tuple[int, ...]
+    branches: tuple[Branch, ...]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it comes out in one way."""
+        return len(self.branches) == 1
+
+
+class Process:
+    """The decision process of `task`, whose actions are single outcomes, under `choices`.
+
+    The goal is the task's; `wishes` are the problem's soft goals.
+    """
+
+    def __init__(self, task: Task, choices: tuple[Choice, ...], wishes: tuple[Wish, ...] = ()) -> None:
+        self.task = task
+        self.choices = choices
+        self.wishes = wishes
+        self.space = Space(task)
+        self.initial = self.space.initial
+
+    @cached_property
+    def _applicable(self) -> Callable[[State], list[int]]:
+        first = [GroundAction(each.step, each.precondition, (), (), (), each.cost) for each in self.choices]
+        return applicable_finder(replace(self.task, actions=tuple(first)))
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every choice comes out in one way."""
+        return all(choice.is_certain for choice in self.choices)
+
+    def applicable(self, state: State) -> list[int]:
+        """Return the numbers of the choices that there are in `state`."""
+        return self._applicable(self.space.closed(state))
+
+    def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
+        """Return `(probability, next state)` for what may come of `choice`; no state occurs twice."""
+        found: dict[State, float] = {}
+        for probability, action in self.choices[choice].branches:
+            after = state if action == NOTHING else self.space.apply(action, state)
+            found[after] = found.get(after, 0.0) + probability
+        return [(probability, after) for after, probability in found.items()]
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the hard goal holds in `state`."""
+        return self.task.unreachable_goal is None and self.space.is_goal(state)
+
+    def utility(self, state: State) -> Number:
+        """Return what the wishes that are fulfilled in `state` are worth together."""
+        if not self.wishes:
+            return 0
+        missing = ~self.space.closed(state)
+        return sum([wish.utility for wish in self.wishes if any(not case & missing for case in wish.cases)])
+
+
+def process_of(problem: Problem, budget: Budget) -> Process:
+    """Return the decision process of `problem`: what is reachable and relevant by some outcomes, ground.
+
+    Where no outcomes whatever lead to the hard goal, its task has nothing but `unreachable_goal`. Raises as `ground`
+    does.
+    """
+    with collector_paused():
+        compiled = determinise(relevant(problem))
+        asked = Asked.about(compiled.problem)
+        together = {name: way.action for name, way in compiled.ways.items() if way.probability != 1}
+        task, cases = asked.answered(ground_adl(asked.problem, budget, together))
+        wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
+        return Process(task, tuple(_choices(task.actions, compiled.ways)), tuple(wishes))
+
+
+def _choices(actions: Iterable[GroundAction], ways: Mapping[str, Way]) -> Iterator[Choice]:
+    """Yield the choices: outcomes of one step under one precondition; an outcome that is missing changes nothing."""
+    found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[str, tuple[Way, int, GroundAction]]] = {}
+    for number, action in enumerate(actions):
+        way = ways[action.step.action]
+        key = (way.action, action.step.arguments, action.precondition)
+        found.setdefault(key, {}).setdefault(action.step.action, (way, number, action))
+    for (name, arguments, precondition), parts in found.items():
+        _, _, first = next(iter(parts.values()))
+        yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, _branches(parts.values()))
+
+
+def _branches(parts: Iterable[tuple[Way, int, GroundAction]]) -> tuple[Branch, ...]:
+    """Return the branches with those of the same effects made one."""
+    shares: dict[Effects, tuple[Decimal, int]] = {}
+    for way, number, action in parts:
+        effects = (action.adds, action.deletes, action.conditional)
+        share, first = shares.get(effects, (Decimal(0), number))
+        shares[effects] = (share + way.probability, first)
+    rest = 1 - sum([share for share, _ in shares.values()], Decimal(0))
+    branches = [(float(share), number) for share, number in shares.values()]
+    return (*branches, *([(float(rest), NOTHING)] if rest > ROUNDING else []))

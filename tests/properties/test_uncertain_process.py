@@ -1,0 +1,76 @@
+"""The decision process of the ground task is that of the declared problem, state by state."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from planner.budget import Budget
+from planner.task import bits
+from planner.testing import Features, random_problem
+from planner.testing.brute import key_of
+from planner.uncertain.declared import Declared
+from planner.uncertain.process import process_of
+
+UNCERTAIN = Features(uncertain=True, after=False)
+
+
+def image(process, simulation):
+    """Return the state of `process` that stands for the simulated one."""
+    base = [number for number in range(len(process.task.facts)) if number not in process.task.derived]
+    return bits(number for number in base if simulation.holds(process.task.facts[number]))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_every_step_may_come_to_the_same(seed):
+    problem = random_problem(seed, UNCERTAIN)
+    process, declared = process_of(problem, Budget()), Declared(problem)
+    if process.task.unreachable_goal is not None:
+        assert not any(state.holds(problem.goal.hard) for state in reachable(declared))
+        return
+    assert image(process, declared.initial) == process.initial
+    kept = {(choice.step.action, choice.step.arguments) for choice in process.choices}
+    for state in reachable(declared, kept):
+        current = image(process, state)
+        assert process.is_goal(current) is state.holds(problem.goal.hard)
+        offered = [process.choices[number] for number in process.applicable(current)]
+        steps = {(step.action, step.arguments): step for step in state.applicable()}
+        assert {(each.step.action, each.step.arguments) for each in offered} <= steps.keys()
+        for number, choice in zip(process.applicable(current), offered, strict=True):
+            step = steps[choice.step.action, choice.step.arguments]
+            assert step.cost == choice.step.cost
+            assert choice.cost == step.cost * process.task.resolution
+            expected = Counter()
+            for probability, after in declared.outcomes(state, step):
+                expected[image(process, after)] += probability
+            found = {after: probability for probability, after in process.outcomes(current, number)}
+            assert found == pytest.approx(dict(expected))
+        done = {(each.step.action, each.step.arguments) for each in offered}
+        for key, step in steps.items():
+            if key not in done:  # what was left out as irrelevant changes nothing that helps
+                assert all(
+                    not helps(process, current, image(process, after)) for _, after in declared.outcomes(state, step)
+                )
+
+
+def helps(process, before, after):
+    """Return whether `after` has a fact that `before` lacks and that some condition or the goal reads."""
+    read = bits(process.task.goal)
+    for action in process.task.actions:
+        read |= bits(action.precondition)
+    return bool(after & ~before & read)
+
+
+def reachable(declared, kept=None, limit=60):
+    """Yield states breadth first; only the `kept` steps are followed: those left out as irrelevant can only do harm."""
+    seen, queue = {key_of(declared.initial)}, [declared.initial]
+    for state in queue:
+        yield state
+        for step in state.applicable():
+            if kept is not None and (step.action, step.arguments) not in kept:
+                continue
+            for _, after in declared.outcomes(state, step):
+                if key_of(after) not in seen and len(seen) < limit:
+                    seen.add(key_of(after))
+                    queue.append(after)
