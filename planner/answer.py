@@ -89,7 +89,9 @@ class Answer:
         if status is Status.OPTIMAL:
             return self._result(status, StoppedBy.EXHAUSTED)
         first = ending is Ending.FIRST_PLAN
-        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self.caveat)
+        done = f"{self.run.simulations} simulations were made" if self.run.simulated else ""
+        reason = "; ".join(filter(None, [self.caveat, done]))
+        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, reason)
 
     def _status(self) -> Status:
         run = self.run
@@ -147,6 +149,7 @@ class Answer:
             time.thread_time() - self._searching_since if task else 0.0,
             run.stored,
             run.stored_bytes,
+            run.simulations,
         )
 
     def _changed(self) -> None:

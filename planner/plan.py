@@ -88,7 +88,7 @@ class Statistics:
     """What the work took: counts of states and sizes of the ground task; times in seconds of wall-clock time.
 
     `search_cpu_seconds` is the processor time of the thread that searched. `stored` states take `search_bytes` in the
-    arrays of compiled searches; both are 0 where plain Python was enough.
+    arrays of compiled searches; both are 0 where plain Python was enough. `simulations` are those of search `mcts`.
     """
 
     search: str = ""
@@ -104,6 +104,7 @@ class Statistics:
     search_cpu_seconds: float = 0.0
     stored: int = 0
     search_bytes: int = 0
+    simulations: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statistics as JSON-ready data, times rounded to microseconds."""

@@ -15,7 +15,7 @@ from planner.model import Problem
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Space
-from planner.strategy import automatic, checked_names, chosen
+from planner.strategy import automatic, check_simulations, checked_names, chosen
 from planner.workplace import Workplace
 
 
@@ -26,6 +26,8 @@ def solve(
     search: str | None = None,
     heuristic: str | None = None,
     engine: str | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
     time_limit: float | None = 10.0,
     memory_limit: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -35,14 +37,16 @@ def solve(
 
     `mode` says when to stop: `anytime` with a proof, `first` with any plan, `optimal` with a proof and without looking
     for other plans on the way. `search` and `heuristic` override the automatic choice; `engine` names a foreign planner
-    instead. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. `on_progress` is told
-    of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C does. A problem of
-    another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action, `provides`, the
-    intended one, is planned on; `reason` says so.
+    instead. Search `mcts` stops after so many `simulations`, and draws its random numbers from `seed`: the same one
+    leads to the same plan. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
+    `on_progress` is told of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C
+    does. A problem of another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action,
+    `provides`, the intended one, is planned on; `reason` says so.
 
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.
     """
+    check_simulations(search, simulations, seed)
     within: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     within |= {"on_progress": on_progress, "cancel": cancel}
     if not isinstance(problem, Problem):
@@ -53,7 +57,8 @@ def solve(
     if creates_objects(problem.domain):
         from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
 
-        options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
+        options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
+        options |= {"simulations": simulations, "seed": seed, "on_progress": on_progress}
         return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
     if engine is not None:
         from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
@@ -64,6 +69,7 @@ def solve(
     if refused is not None:
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    answer.run.seed, answer.run.most_simulations = seed, simulations
     return intended(problem.domain, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
 
 

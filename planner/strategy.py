@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.errors import InputError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.search import REGISTRY as SEARCHES
@@ -76,6 +76,16 @@ def check_any(search: str | None, heuristic: str | None) -> None:
     """Raise `InputError` for names that no kind of problem knows."""
     checked_name("search", search, (*SEARCHES, *ELSEWHERE["search"]))
     checked_name("heuristic", heuristic, (*HEURISTICS, *ELSEWHERE["heuristic"]))
+
+
+def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:
+    """Raise `InputError` for numbers of simulations and seeds that are none, and for simulations of other searches."""
+    if simulations is not None and not (isinstance(simulations, int) and simulations > 0):
+        raise InputError(f"simulations are a whole number above 0, not {simulations!r}", hint="None is no limit")
+    if simulations is not None and search != "mcts":
+        raise InputError("simulations are made by search 'mcts' only", hint="search='mcts' asks for it")
+    if not (isinstance(seed, int) and seed >= 0):
+        raise InputError(f"a seed is a whole number, 0 or more, not {seed!r}")
 
 
 def checked_name(what: str, name: str | None, known: Collection[str]) -> None:

@@ -78,6 +78,13 @@ class _Formatter(HelpFormatter):
         super().add_usage(usage, actions, groups, "Usage: " if prefix is None else prefix)
 
 
+def whole(text: str) -> int:
+    """Read a whole number, 0 or more."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """Return a reader of options that take one of `words`."""
 

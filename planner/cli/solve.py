@@ -15,7 +15,7 @@ from planner.cli.interrupt import finishing, interruptible
 from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
-from planner.cli.parser import one_of
+from planner.cli.parser import one_of, whole
 from planner.cli.progress import Watch, shown
 from planner.collector import collector_paused
 from planner.errors import UnsupportedError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
 SEARCHES: Final = (
-    "One search instead of several in turn: astar, greedy, weighted, bfws, uniform or breadth. "
+    "One search instead of several in turn: astar, greedy, weighted, bfws, mcts, uniform or breadth. "
     "For hierarchical problems: depth-first, greedy, weighted, astar or uniform."
 )
 HEURISTICS: Final = (
@@ -45,6 +45,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--search", metavar="NAME", help=SEARCHES)
     parser.add_argument("--heuristic", metavar="NAME", help=HEURISTICS)
     parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
+    parser.add_argument("--simulations", type=whole, metavar="N", help="Stop '--search mcts' after so many.")
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="What its random choices begin with.")
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
     parser.add_argument("--tree", action="store_true", help="Draw what the tasks came to, on stderr; for HTN plans.")
@@ -61,6 +63,8 @@ def run(
     search: str | None,
     heuristic: str | None,
     engine: str | None,
+    simulations: int | None,
+    seed: int,
     time_limit: float,
     memory_limit: float | None,
     plan_file: Path | None,
@@ -91,6 +95,8 @@ def run(
                     search=search,
                     heuristic=heuristic,
                     engine=engine,
+                    simulations=simulations,
+                    seed=seed,
                     time_limit=left(time_limit, started),
                     memory_limit=memory,
                     on_progress=watch,

@@ -10,6 +10,7 @@ from planner.search.astar import astar
 from planner.search.bfws import bfws
 from planner.search.breadth import breadth_first
 from planner.search.greedy import greedy
+from planner.search.mcts import mcts
 from planner.search.run import Ending, Run, Search
 from planner.search.space import Space
 from planner.search.uniform import uniform_cost
@@ -51,6 +52,7 @@ REGISTRY: Final[dict[str, Algorithm]] = {
     "greedy": Algorithm(greedy, "hff", counts=Counts.STEPS),
     "weighted": Algorithm(weighted, "hff", counts=Counts.BOTH),
     "bfws": Algorithm(bfws, "hff", counts=Counts.STEPS),
+    "mcts": Algorithm(mcts, "hff", counts=Counts.BOTH),
     "uniform": Algorithm(uniform_cost),
     "breadth": Algorithm(breadth_first),
 }

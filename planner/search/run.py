@@ -68,7 +68,8 @@ class Run:
 
     Searches look for plans that cost less than `limit`, report them to `found`, and report to `proved` that no plan
     costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
-    the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them.
+    the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them. Random choices
+    begin with `seed`; of `simulations`, `most_simulations` are made (None: no limit).
     """
 
     limit: int = INFINITY
@@ -82,6 +83,14 @@ class Run:
     on_change: Callable[[], None] | None = None
     trusted: bool = True
     by: tuple[str, str] = ("", "")
+    seed: int = 0
+    simulations: int = 0
+    most_simulations: int | None = None
+
+    @property
+    def simulated(self) -> bool:
+        """Whether all simulations were made that may be."""
+        return self.most_simulations is not None and self.simulations >= self.most_simulations
 
     def found(self, plan: list[int], cost: int) -> None:
         """Take the action numbers of a plan of `cost`, if it is cheaper than what was known."""

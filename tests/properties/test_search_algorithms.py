@@ -59,6 +59,24 @@ def test_only_plans_cheaper_than_the_limit_are_found(search, seed):
         assert (run.plan is not None) == (optimum < limit)
 
 
+@given(seed=seeds, drawn=seeds)
+def test_monte_carlo_search_depends_on_its_seed_alone(seed, drawn):
+    task = random_task(seed)
+    one, other = (searched(task, "mcts", "hff", Run(seed=drawn, most_simulations=20))[0] for _ in range(2))
+    assert one == other
+    assert one.simulations <= 20
+
+
+@given(seed=seeds, drawn=seeds)
+def test_monte_carlo_search_ends_with_the_cheapest_plan_for_every_seed(seed, drawn):
+    task = random_task(seed)
+    run, ending = searched(task, "mcts", "goalcount", Run(seed=drawn))
+    optimum = perfect(task)[frozenset(task.initial)]
+    assert ending is Ending.EXHAUSTED
+    assert run.limit == run.lower_bound == optimum
+    assert run.plan is None or replayed(task, run.plan) == optimum
+
+
 @given(seed=seeds)
 def test_breadth_first_search_finds_the_fewest_steps(seed):
     task = random_task(seed)

@@ -36,7 +36,7 @@ from planner.plan import Plan, Status, StoppedBy
 from planner.solve import improve, solve
 from planner.validate import validate
 
-SEARCHES_THAT_PROVE = [None, "astar", "weighted", "uniform"]
+SEARCHES_THAT_PROVE = [None, "astar", "weighted", "mcts", "uniform"]
 
 
 def problem(*actions, initial=(), goal=(), axioms=(), **changes):
@@ -148,6 +148,13 @@ def test_unsolvable_with_a_proof(make, mode, search):
     assert result.status is Status.UNSOLVABLE
     assert result.stopped_by is StoppedBy.EXHAUSTED
     assert not result.has_plan
+
+
+def test_simulations_are_counted_and_limited():
+    result = solve(ferry(6), search="mcts", simulations=3)
+    assert result.stopped_by is StoppedBy.INCOMPLETE
+    assert result.statistics.simulations == 3
+    assert "3 simulations were made" in result.reason
 
 
 def test_a_goal_that_nothing_provides_is_named():
@@ -267,6 +274,9 @@ def test_progress_only_gets_better():
         ({"mode": "fast"}, "there is no mode 'fast'; did you mean 'first'?"),
         ({"mode": 3}, "there is no mode '3'; there are anytime, first, optimal"),
         ({"heuristic": []}, "there is no heuristic '[]'; there are "),
+        ({"simulations": 5}, "simulations are made by search 'mcts' only; search='mcts' asks for it"),
+        ({"search": "mcts", "simulations": 0}, "simulations are a whole number above 0, not 0; None is no limit"),
+        ({"search": "mcts", "seed": -1}, "a seed is a whole number, 0 or more, not -1"),
         ({"time_limit": -1}, "the time limit is a number of seconds, 0 or more, not -1; None is no limit"),
         ({"time_limit": float("nan")}, "the time limit is a number of seconds, 0 or more, not nan; "),
         ({"time_limit": "5"}, "the time limit is a number of seconds, 0 or more, not '5'; "),
