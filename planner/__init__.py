@@ -75,11 +75,11 @@ if TYPE_CHECKING:
         SoftGoal,
         Variable,
     )
-    from planner.order import CausalLink, causal_links, partial_order
+    from planner.order import CausalLink, Schedule, causal_links, makespan, partial_order, schedule, starts
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
     from planner.solve import improve, solve
-    from planner.validate import Verdict, simulate, validate
+    from planner.validate import Verdict, resources, simulate, validate
 
 __all__ = [
     "FIXED",
@@ -131,6 +131,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Result",
+    "Schedule",
     "SoftGoal",
     "Statistics",
     "Status",
@@ -160,6 +161,7 @@ __all__ = [
     "json_schema",
     "load",
     "load_domain",
+    "makespan",
     "mandatory",
     "mend",
     "never",
@@ -168,9 +170,12 @@ __all__ = [
     "patch",
     "read_documents",
     "resolve_action",
+    "resources",
+    "schedule",
     "simulate",
     "solve",
     "sometime",
+    "starts",
     "undo",
     "validate",
     "with_placeholders",
@@ -191,11 +196,11 @@ _MODULES = {
     "load": "LazyProblems load load_domain",
     "model": "OPEN TRUE Action And Atom Constraint ConstraintKind DataParameter DomainModel Done Equals Exists Forall "
     "Formula Goal Imply Metric Not Object Or Problem SoftGoal Variable",
-    "order": "CausalLink causal_links partial_order",
+    "order": "CausalLink Schedule causal_links makespan partial_order schedule starts",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
     "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
     "solve": "improve solve",
-    "validate": "Verdict simulate validate",
+    "validate": "Verdict resources simulate validate",
 }
 """Which module has which names."""
 _HOMES = {name: f"planner.{module}" for module, names in _MODULES.items() for name in names.split()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Context, Decimal
 
 from planner.annotations import TYPE_CHECKING, Final
@@ -84,7 +84,7 @@ class Answer:
     def ended(self, ending: Ending) -> Result:
         """Return the answer when the search ends by itself."""
         if self.run.plan is None and ending is Ending.EXHAUSTED:
-            return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED)
+            return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, self.run.excluded)
         status = self._status()
         if status is Status.OPTIMAL:
             return self._result(status, StoppedBy.EXHAUSTED)
@@ -162,14 +162,14 @@ class Answer:
         self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
 
 
-def unsupported(problem: Problem) -> Result | None:
-    """Return the refusal of what search does not take yet, or None."""
+def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
+    """Return the refusal of what search does not take, or None; this one `takes` budgets or deadlines."""
     constructs = [
         *(["unknown facts"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
         *(["constraints"] if problem.constraints else []),
-        *(["budgets"] if problem.budgets else []),
-        *(["deadlines"] if problem.deadline is not None else []),
+        *(["budgets"] if problem.budgets and "budgets" not in takes else []),
+        *(["deadlines"] if problem.deadline is not None and "deadlines" not in takes else []),
     ]
     if not constructs:
         return None

@@ -65,12 +65,24 @@ def solve(
 
         return solve_with(problem, engine, **within)
     search = checked_names(mode, search, heuristic)
-    refused = unsupported(problem)
+    refused = unsupported(problem, takes=("budgets",))
+    if refused is None and problem.budgets and search is not None:
+        refused = _uncounted(search)
     if refused is not None:
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     answer.run.seed, answer.run.most_simulations = seed, simulations
     return intended(problem.domain, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
+
+
+def _uncounted(search: str) -> Result | None:
+    """Return the refusal of a search that does not count what is used, as budgets ask for."""
+    from planner.budgets import LABELLED  # noqa: PLC0415 - few problems have budgets
+
+    if search in LABELLED:
+        return None
+    reason = f"search '{search}' does not count what budgets limit; {' and '.join(LABELLED)} do"
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:
@@ -82,6 +94,10 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
     if task.unreachable_goal is not None:
         return answer.unreachable()
     workplace = Workplace(task, Space(task), answer.run, answer.budget.check)
+    if answer.problem.budgets:
+        from planner.budgets import within_budgets  # noqa: PLC0415 - few problems have budgets
+
+        return answer.of(within_budgets(workplace, answer.problem, mode, search, heuristic), mode)
     steps, answer.caveat = chosen(workplace, search, heuristic) if search else (automatic(workplace, mode), "")
     return answer.of(steps, mode)
 

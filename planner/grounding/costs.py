@@ -1,4 +1,4 @@
-"""What a ground action costs: exact numbers, looked up or computed once for each instance."""
+"""What a ground action costs, and what it uses: exact numbers, looked up or computed once for each instance."""
 
 from __future__ import annotations
 
@@ -14,28 +14,37 @@ def cost_picker(action: Action, problem: Problem) -> Callable[[Row], Number]:
     """Return a function from the arguments of `action` to its cost in units of the problem."""
     if problem.metric is Metric.LENGTH:
         return lambda _row: 1
-    constant = sum(term for term in action.cost if isinstance(term, int | Decimal))
-    parts = [_term_picker(term, action, problem) for term in action.cost if not isinstance(term, int | Decimal)]
+    return _sum_picker(action.cost, action, problem, "cost")
+
+
+def use_picker(resource: str, action: Action, problem: Problem) -> Callable[[Row], Number]:
+    """Return a function from the arguments of `action` to how much of `resource` it uses."""
+    return _sum_picker(action.uses.get(resource, ()), action, problem, f"use of {resource}")
+
+
+def _sum_picker(terms: tuple[CostTerm, ...], action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
+    constant = sum(term for term in terms if isinstance(term, int | Decimal))
+    parts = [_term_picker(term, action, problem, what) for term in terms if not isinstance(term, int | Decimal)]
     if not parts:
         return lambda _row: constant
     return lambda row: constant + sum(part(row) for part in parts)
 
 
-def _term_picker(term: CostTerm, action: Action, problem: Problem) -> Callable[[Row], Number]:
+def _term_picker(term: CostTerm, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
     if isinstance(term, Atom):
-        return _table_picker(term, action, problem)
+        return _table_picker(term, action, problem, what)
     assert isinstance(term, CostFunction)  # noqa: S101 - numbers are summed by the caller
     return term.value
 
 
-def _table_picker(term: Atom, action: Action, problem: Problem) -> Callable[[Row], Number]:
+def _table_picker(term: Atom, action: Action, problem: Problem, what: str) -> Callable[[Row], Number]:
     project = projector(term.args, [parameter.name for parameter in action.parameters])
 
     def pick(row: Row) -> Number:
         key = Atom(term.predicate, project(row))
         if key not in problem.values:
             raise InputError(
-                f"the cost of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
+                f"the {what} of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
                 hint=f"state it, for example {key} = 1",
             )
         return problem.values[key]

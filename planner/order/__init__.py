@@ -2,5 +2,6 @@
 
 from planner.order.links import CausalLink, causal_links, purposes
 from planner.order.partial import partial_order
+from planner.order.timing import Schedule, makespan, schedule, starts
 
-__all__ = ["CausalLink", "causal_links", "partial_order", "purposes"]
+__all__ = ["CausalLink", "Schedule", "causal_links", "makespan", "partial_order", "purposes", "schedule", "starts"]

@@ -93,19 +93,20 @@ def undo(
 ) -> Undo:
     """Return steps after which every fact that a `written` item covers is as it was `before`, and no other has ended.
 
-    `problem` has the present state as its initial one, and in `ran` what has run; its goal does not count. `before` are
-    the facts before the run, `written` what it wrote, in that order. Facts that an irreversible step wrote are exempt.
+    `problem` has the present state as its initial one, and in `ran` what has run; its goal, budgets and deadline do not
+    count. `before` are the facts before the run, `written` what it wrote, in that order. Facts that an irreversible
+    step wrote are exempt.
     What the run has not written is left alone: what holds does so at the end, and is not changed in place, though new
     facts may come with the steps. So many items as can be are restored, at the least cost. Steps like those of
     `forbidden` are not taken. Limits are those of `planner.solve`. Raises `InputError` for limits that are none.
     """
     check_limits(time_limit, memory_limit)
     exempt = tuple([each for each in written if each.irreversible])
-    refused = unsupported(replace(problem, goal=Goal()))
+    refused = unsupported(free := replace(problem, goal=Goal(), budgets={}, deadline=None))
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
-    whole = with_spare(replace(problem, goal=Goal()), ())
+    whole = with_spare(free, ())
     values = Values(problem.domain, State(before), Covered(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))

@@ -69,7 +69,8 @@ class Run:
     Searches look for plans that cost less than `limit`, report them to `found`, and report to `proved` that no plan
     costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
     the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them. Random choices
-    begin with `seed`; of `simulations`, `most_simulations` are made (None: no limit).
+    begin with `seed`; of `simulations`, `most_simulations` are made (None: no limit). `excluded` says in words why
+    there is no plan, where a search knows more of it than that none is left.
     """
 
     limit: int = INFINITY
@@ -86,6 +87,7 @@ class Run:
     seed: int = 0
     simulations: int = 0
     most_simulations: int | None = None
+    excluded: str = ""
 
     @property
     def simulated(self) -> bool:

@@ -16,16 +16,19 @@ from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
+from planner.records import replace
+from planner.validate.deadline import lateness
 from planner.validate.effects import Changes
 from planner.validate.replay import Replay
 from planner.validate.simulation import Objection, Simulation
+from planner.validate.uses import resources
 from planner.validate.verdict import Verdict
 
-__all__ = ["Changes", "Objection", "Replay", "Simulation", "Verdict", "simulate", "validate"]
+__all__ = ["Changes", "Objection", "Replay", "Simulation", "Verdict", "resources", "simulate", "validate"]
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
-    """Check that `steps` lead from the initial state of `problem` to its goal.
+    """Check that `steps` lead from the initial state of `problem` to its goal, within its budgets and its deadline.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
     raises for a bad plan; raises `InputError` where the problem itself means nothing, `UnsupportedError` where it
@@ -35,13 +38,16 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
-    replay = Replay(_for_steps(problem, steps))
+    problem = _for_steps(problem, steps)
+    replay = Replay(problem)
     for step in steps:
         verdict = replay.objection(step)
         if verdict is not None:
             return verdict
         replay.apply(step)
-    return replay.end(claimed_cost)
+    verdict = replay.end(claimed_cost)
+    late = lateness(problem, steps) if verdict.valid else ""
+    return replace(verdict, valid=False, reason=late) if late else verdict
 
 
 def _check_arguments(problem: Any, steps: Any) -> None:

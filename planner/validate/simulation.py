@@ -10,6 +10,7 @@ from planner.model.memo import kept_with_domain
 from planner.plan import Step
 from planner.records import dataclass
 from planner.validate.conditions import Binding, Compiler, Condition, Domains, Universe
+from planner.validate.costs import uses_of
 from planner.validate.effects import Changes, Effect, changes, staleness_of
 from planner.validate.ready import MOST_KEPT, Maker, Ready, passed
 from planner.validate.reasons import Inspector
@@ -188,6 +189,13 @@ class Simulation:
         if isinstance(ready.cost, InputError):
             raise ready.cost
         return ready.cost
+
+    def uses(self, step: Step) -> dict[str, Number]:
+        """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""
+        ready = self.rules.ready(step)
+        if isinstance(ready, str):
+            raise PlanError(ready)
+        return uses_of(self.problem, self.problem.domain.actions[step.action], ready.binding)
 
     def applicable(self) -> Iterator[Step]:
         """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""

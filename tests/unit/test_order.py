@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 
-from planner.errors import PlanError
+from planner.errors import PlanError, UnsupportedError
 from planner.model import (
     TRUE,
     Action,
@@ -25,7 +26,8 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.order import causal_links, partial_order, purposes
+from planner.order import causal_links, partial_order, purposes, schedule
+from planner.plan import Plan
 from planner.testing import plan, steps_from
 from planner.testing.builder import atom_from
 
@@ -285,3 +287,28 @@ def test_a_long_chain_of_axioms():
     found = causal_links(problem, plan(problem).step("go").end())
     assert len(found) == 3001
     assert TRUE not in [link.condition for link in found]
+
+
+def timed(name, seconds, *args, **rest):
+    return action(name, *args, duration=Decimal(seconds), **rest)
+
+
+def test_steps_begin_as_soon_as_what_they_wait_for_is_over():
+    boil, chop = timed("boil", 10, (), ["hot"]), timed("chop", 4, (), ["cut"])
+    cook = timed("cook", 5, ["hot", "cut"], ["done"])
+    found = schedule(planned("boil chop cook", boil, chop, cook, goal=["done"]))
+    assert found.starts == (0, 0, 10)
+    assert found.ends == (10, 4, 15)
+    assert found.makespan == 15
+    assert found.critical_path == (1, 3)
+
+
+def test_a_plan_without_steps_takes_no_time():
+    found = schedule(planned("", initial=["p"], goal=["p"]))
+    assert found.makespan == 0
+    assert found.critical_path == ()
+
+
+def test_the_schedule_of_a_plan_that_came_of_tasks_is_refused():
+    with pytest.raises(UnsupportedError, match="the makespan of a plan that came of tasks"):
+        schedule(Plan((), object()))

@@ -36,7 +36,7 @@ from planner.model import (
 )
 from planner.model import Action as Declared
 from planner.plan import Plan, Step
-from planner.validate import Simulation, simulate, validate
+from planner.validate import Simulation, resources, simulate, validate
 
 
 def atom(text: str) -> Atom:
@@ -391,6 +391,25 @@ def test_costs_by_python() -> None:
     assert validate(problem_of(measured), steps("act(a)")).cost == Decimal("0.33")
     broken = Declared("act", (X,), cost=(CostFunction(lambda name: len(name) / 3),))
     assert "float" in validate(problem_of(broken), steps("act(a)")).reason
+
+
+def test_budgets_limit_the_sums_of_what_steps_use() -> None:
+    pay = Declared("pay", (X,), provides=atoms("had(?x)"), cost=(Decimal("1.5"),), uses={"money": (2, atom("fee(?x)"))})
+    functions = {"fee": Function("fee", (X,))}
+    values = {atom("fee(a)"): Decimal("0.25"), atom("fee(b)"): 1}
+    problem = problem_of(pay, functions=functions, values=values)
+    both = steps("pay(a)", "pay(b)")
+    assert resources(Plan(tuple(both), problem)) == {"money": Decimal("5.25")}
+    assert validate(replace(problem, budgets={"money": Decimal("5.25"), "cost": 3, "air": 0}), both).valid
+    verdict = validate(replace(problem, budgets={"money": 5, "cost": 2}), both)
+    assert not verdict.valid
+    assert verdict.reason == "the plan uses 5.25 of money, and the budget is 5; the plan costs 3, and the budget is 2"
+
+
+def test_uses_without_a_value_are_named() -> None:
+    pay = Declared("pay", (X,), provides=atoms("had(?x)"), uses={"money": (atom("fee(?x)"),)})
+    verdict = validate(problem_of(pay, functions={"fee": Function("fee", (X,))}), steps("pay(a)"))
+    assert verdict.reason == "step 1 pay(a): its use of money fee(a) has no value in problem 'p'"
 
 
 def test_what_is_not_known_yet_is_refused() -> None:

@@ -1,0 +1,80 @@
+"""Which searches are run for a task with budgets, and how they share the time."""
+
+from __future__ import annotations
+
+from planner.annotations import Final
+from planner.budgets.allowance import allowances, cost_allowance
+from planner.budgets.labels import Limits, label_search
+from planner.budgets.surrogates import Spending, Weights, multipliers, surrogate
+from planner.heuristics import REGISTRY as HEURISTICS
+from planner.model import COST, Problem
+from planner.search import Ending
+from planner.search.run import Steps
+from planner.task import INFINITY
+from planner.turns import Contender, at_most, take_turns
+from planner.workplace import Workplace
+
+LABELLED: Final = ("astar", "uniform")
+"""The searches that count resources."""
+BLIND_LABELS: Final = 2_000_000
+"""Labels after which search without estimates gives up: they take about a GiB."""
+
+
+def within_budgets(
+    workplace: Workplace, problem: Problem, mode: str, search: str | None = None, heuristic: str | None = None
+) -> Steps:
+    """Search for the cheapest plan of `problem` that keeps its budgets; `search` is one of `LABELLED`, if given.
+
+    Where no plan keeps them, `run.excluded` says why. Raises as `allowances` does.
+    """
+    task, run = workplace.task, workplace.run
+    budget = cost_allowance(problem, task)
+    run.limit = min(run.limit, budget.most + 1)
+    spending = Spending(workplace, allowances(problem, task), budget)
+    if search is None:
+        ending = yield from _turns(spending, mode)
+    else:
+        ending = yield from _labels(spending, "blind" if search == "uniform" else heuristic or "lmcut")
+    if run.plan is None and ending is Ending.EXHAUSTED and not spending.unsolvable:
+        run.excluded = spending.excluded or _together(spending, problem)
+    return ending
+
+
+def _together(spending: Spending, problem: Problem) -> str:
+    names = [*([COST] if COST in problem.budgets else []), *(each.name for each in spending.allowances)]
+    return f"no plan keeps the budget{'s' if len(names) > 1 else ''} on {' and '.join(names)}"
+
+
+def _turns(spending: Spending, mode: str) -> Steps:
+    """Let searches by labels and searches for other costs take turns."""
+    kinds = len(spending.allowances)
+    free: Weights = (1, *[0] * kinds)
+    if not kinds:
+        return surrogate(spending, free, mode)
+    informed = Contender(_labels(spending, "lmcut"), 2)
+    blind = Contender(at_most(BLIND_LABELS, _labels(spending, "blind"), spending.run), 1)
+    return take_turns([Contender(others(spending, free, mode), 3), informed, blind], spending.run)
+
+
+def others(spending: Spending, free: Weights, mode: str) -> Steps:
+    """Search for what costs the least, for what uses the least, and then for what is between."""
+    mode = "optimal" if mode == "optimal" else "anytime"
+    singles = [tuple([int(place == other) for other in range(len(free))]) for place in range(1, len(free))]
+    contenders = [Contender(surrogate(spending, free, mode), len(singles))]
+    contenders += [Contender(surrogate(spending, weights, mode), 1) for weights in singles]
+    if (yield from take_turns(contenders, spending.run)) is Ending.EXHAUSTED:
+        return Ending.EXHAUSTED
+    return (yield from multipliers(spending, mode))
+
+
+def _labels(spending: Spending, heuristic: str) -> Steps:
+    """Search by labels with one heuristic for the cost and for each resource."""
+    workplace, kind, run = spending.workplace, HEURISTICS[heuristic], spending.run
+    run.by = ("labels", heuristic)
+    estimates = [kind.build(workplace.task, costs, workplace.check) for costs in spending.charges]
+    limits = Limits([each.most for each in spending.allowances], run)
+    ending = yield from label_search(workplace.space, spending.charges[1:], limits, estimates, run)
+    if not (kind.admissible and workplace.safe(kind)):
+        return Ending.INCOMPLETE
+    spending.unsolvable = run.plan is None and not limits.cut and spending.cost.most >= INFINITY
+    return ending

@@ -1,0 +1,122 @@
+"""Plans within budgets on random problems: the optimum is that of brute force over states and what was used."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from budget_twins import cheapest_within, limited_problem
+
+from planner.budget import Budget
+from planner.budgets.allowance import allowances, cost_allowance
+from planner.budgets.strategy import others
+from planner.budgets.surrogates import Spending
+from planner.grounding import ground
+from planner.model import COST, Action, Atom, DomainModel, Goal, Predicate, Problem
+from planner.plan import Status
+from planner.search import Run, Space
+from planner.solve import solve
+from planner.testing import ALL, STRIPS, TooManyStates
+from planner.validate import resources, validate
+from planner.workplace import Workplace
+
+CONFIGURATIONS = [
+    {"mode": "anytime"},
+    {"mode": "optimal"},
+    {"search": "astar"},
+    {"search": "astar", "heuristic": "hmax"},
+    {"search": "uniform"},
+]
+
+
+def cases(features, seeds, resources=2):
+    """Yield random problems with their optima under the budgets, those among them that are small."""
+    for seed in seeds:
+        problem = limited_problem(random.Random(seed), features, resources)
+        try:
+            yield seed, problem, cheapest_within(problem)
+        except TooManyStates:
+            continue
+
+
+@pytest.mark.parametrize(("features", "seeds"), [(ALL, range(200)), (STRIPS, range(1000, 1200))])
+def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
+    seen, solvable, dearer = 0, 0, 0
+    for seed, problem, optimum in cases(features, seeds, resources=3):
+        seen += 1
+        solvable += optimum is not None
+        result = solve(problem, **CONFIGURATIONS[seed % len(CONFIGURATIONS)], time_limit=None)
+        assert result.status is (Status.UNSOLVABLE if optimum is None else Status.OPTIMAL), (seed, result.describe())
+        assert result.cost == optimum, seed
+        free = solve(replace(problem, budgets={}), time_limit=None).cost
+        dearer += free != optimum
+        if result.plan is not None:
+            assert validate(problem, result.plan).valid
+            used = resources(result.plan) | {COST: result.plan.cost}
+            assert all(used[name] <= budget for name, budget in problem.budgets.items() if name in used)
+        elif "every plan uses" in result.reason or "budget on" in result.reason:
+            assert free is not None or "budget on" in result.reason, (seed, result.reason)
+    assert seen > 150
+    assert 20 < solvable < seen
+    assert dearer > 20
+
+
+def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
+    met, exact = 0, 0
+    for seed, problem, optimum in cases(STRIPS, range(2000, 2400)):
+        task = ground(problem, Budget())
+        limited = allowances(problem, task)
+        if optimum is None or not limited:
+            continue
+        workplace = Workplace(task, Space(task), Run(), lambda: None)
+        spending = Spending(workplace, limited, cost_allowance(problem, task))
+        for _ in others(spending, (1, *[0] * len(limited)), "anytime"):
+            pass
+        assert not spending.excluded, seed
+        assert workplace.run.lower_bound <= optimum * task.resolution <= workplace.run.limit, seed
+        met += 1
+        exact += workplace.run.plan is not None and workplace.run.limit == optimum * task.resolution
+    assert met > 40
+    assert exact > met / 2
+
+
+def test_what_keeps_a_problem_from_having_a_plan_is_said():
+    problem = errands(budgets={"money": 3})
+    assert solve(problem).reason == "every plan uses 4 of money or more, and the budget is 3"
+    assert solve(replace(problem, budgets={COST: 1})).reason == "every plan costs 2 or more, and the budget is 1"
+    both = solve(replace(problem, budgets={"money": 4, COST: 3}))
+    assert both.status is Status.UNSOLVABLE
+    assert both.reason == "every plan that keeps the budgets on money costs 4 or more, and the budget is 3"
+
+
+def test_without_any_plan_no_budget_is_blamed():
+    problem = errands(budgets={"money": 100})
+    nowhere = replace(problem, domain=replace(problem.domain, actions={}))
+    assert solve(nowhere).status is Status.UNSOLVABLE
+    assert "budget" not in solve(nowhere).reason
+
+
+@pytest.mark.parametrize("search", ["greedy", "weighted", "bfws", "breadth"])
+def test_searches_that_do_not_count_are_refused(search):
+    result = solve(errands(budgets={"money": 5}), search=search)
+    assert result.status is Status.UNSUPPORTED
+    assert result.reason == f"search '{search}' does not count what budgets limit; astar and uniform do"
+
+
+def test_the_first_plan_keeps_the_budgets():
+    result = solve(errands(budgets={"money": 4}), mode="first")
+    assert [str(step) for step in result.expect_plan().steps] == ["walk()", "ask()"]
+
+
+def errands(budgets):
+    """Return a problem in which one gets there, then has it: cheaply for money, or dearly for little."""
+    there, had = Atom("there"), Atom("had")
+    actions = [
+        Action("ride", provides=(there,), cost=(1,), uses={"money": (5,)}),
+        Action("walk", provides=(there,), cost=(3,), uses={"money": (1,)}),
+        Action("ask", requires=there, provides=(had,), cost=(1,), uses={"money": (3,)}),
+    ]
+    predicates = {name: Predicate(name) for name in ("there", "had")}
+    domain = DomainModel("errands", predicates=predicates, actions={each.name: each for each in actions})
+    return Problem("errands", domain, goal=Goal(had), budgets=budgets)
