@@ -13,6 +13,7 @@ from htn.declare.places import caller, caller_names
 from htn.derive import mixed
 from htn.model import HtnDomain, HtnProblem, Method
 from planner.declare import Domain, Entity, PredicateRef
+from planner.declare.constraints import Constraints, parted
 from planner.declare.declarations import objects_of
 from planner.declare.marks import Condition, Patterns, TypeLike
 from planner.declare.numbers import resolution_of
@@ -150,16 +151,20 @@ class Methods(Declarer):
         ordered: bool | None = None,
         ordering: Iterable[Any] | None = None,
         parameters: Mapping[str, TypeLike] | Iterable[Variable] = (),
-        constraints: Condition = (),
+        constraints: Condition | Constraints = (),
         values: Mapping[str | Atom, Any] | None = None,
         unknown: Patterns = (),
+        likely: Mapping[str | Atom, Number | float | str] | None = None,
+        budgets: Mapping[str, Number | str] | None = None,
+        deadline: Number | float | str | None = None,
         metric: Metric | str = Metric.COST,
         resolution: Number | float | str | None = None,
     ) -> HtnProblem:
         """Return a problem of this domain: `tasks` to be done, and a `goal` to hold then, if there is one.
 
         Tasks are written as the subtasks of a method; `parameters` are variables in them, for which any objects will
-        do that keep the `constraints`. All else is as in `Domain.problem`, whose default `resolution` holds here, too.
+        do that keep the `constraints`: conditions on them, among which may stand those on the way (`always(…)`, …).
+        All else is as in `Domain.problem`, whose default `resolution` holds here, too.
         """
         place = caller()
         self._classical(place)
@@ -169,12 +174,17 @@ class Methods(Declarer):
         rounded = resolution_of(resolution, place)
         if isinstance(self._domain, Domain):
             rounded, entities = rounded or self._domain.resolution, {**self._domain.entities, **entities}
+        on_the_way, conditions = parted(constraints)
         classical = ProblemBuilder(domain.classical, found, place).build(
             name or domain.name,
             initial,
             goal,
             values=values or {},
             unknown=unknown,
+            likely=likely,
+            constraints=on_the_way,
+            budgets=budgets,
+            deadline=deadline,
             metric=metric,
             resolution=rounded,
             entities=entities,
@@ -182,7 +192,7 @@ class Methods(Declarer):
         variables = planning_of(from_mapping(parameters, types, place), "the problem", place)
         everything = {each.name: each for each in classical.all_objects}
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
-        given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": constraints}
+        given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
         network = network_of(domain, types, scope, given, dict.fromkeys(given, place))
         return HtnProblem(domain, classical, network, variables)
 

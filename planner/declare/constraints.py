@@ -121,9 +121,21 @@ class Reader(Protocol):
         """Return a pattern of steps, whose arguments may be open; raises an error at `place` for a mistake."""
 
 
+def parted(value: Any) -> tuple[tuple[ConstraintLike, ...], Any]:
+    """Return the constraints in `value`, and all else that is in it."""
+    if isinstance(value, ConstraintLike):
+        return (value,), ()
+    if not isinstance(value, list | tuple):
+        return (), value
+    return (
+        tuple([each for each in value if isinstance(each, ConstraintLike)]),
+        [each for each in value if not isinstance(each, ConstraintLike)],
+    )
+
+
 def constraints_of(value: Any, reader: Reader, place: Place) -> tuple[Constraint, ...]:
     """Return the constraints that `value` lists, whose names mean what `reader` knows."""
-    if isinstance(value, Demand | Constraint):
+    if isinstance(value, ConstraintLike):
         value = [value]
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise place.error(f"{shown(value)} are no constraints", _EXAMPLES)
@@ -156,15 +168,15 @@ def _happening(said: Said, reader: Reader) -> Formula | Done:
     if isinstance(value, Done):
         return Done(reader.step(value.action, place))
     if isinstance(value, str) and value.lstrip().startswith("done("):
-        inside = value.strip()[5:-1] if value.rstrip().endswith("))") else "action(arg, …)"
-        raise place.error(f"{shown(value)} is a step, not a condition", f'without quotes around it: done("{inside}")')
+        hint = 'a step is written done("action(arg, …)"), and in documents {done: "action(arg, …)"}'
+        raise place.error(f"{shown(value)} is no condition", hint)
     return reader.condition(value, place)
 
 
 def _times(demand: Demand) -> int:
     times = demand.times
     if isinstance(times, bool) or not isinstance(times, int):
-        raise demand.place.error(f"{shown(times)} is no number of times", "write at_most(2, …)")
+        raise demand.place.error(f"{shown(str(times))} is no number of times", "it is 0, 1, 2 …")
     if times < 0:
         raise demand.place.error(f"at most {times} times is less than never", "0 means never")
     return times

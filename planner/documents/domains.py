@@ -73,8 +73,8 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
 
 
 _PLAIN = (
-    "requires", "provides", "modifies", "cost", "resolution", "after", "creates", "duration", "risk", "tags",
-    "description", "similes", "examples",
+    "requires", "provides", "modifies", "cost", "uses", "resolution", "after", "creates", "duration", "risk",
+    "senses", "tags", "description", "similes", "examples",
 )  # fmt: skip
 """Fields that declarations take as documents have them."""
 

@@ -160,12 +160,14 @@ class ActionDocument(_Part):
         Annotated[WhenDocument, Tag("mapping")] | Annotated[list[WhenDocument], Tag("list")], Discriminator(_shape)
     ] = []
     cost: Terms = [1]
+    uses: dict[Text, Terms] = {}
     resolution: Number | None = None
     after: Texts = []
     creates: dict[Text, Text] = {}
     duration: Number | None = None
     risk: Number = 0
     outcomes: list[OutcomeDocument] = []
+    senses: Texts = []
     tags: Texts = []
     description: Text = ""
     similes: Texts = []
@@ -242,6 +244,50 @@ class GoalDocument(_Part):
     ] = {}
 
 
+class DoneDocument(_Part):
+    """A step: `action(args…)` with `_` for any object, or the action's name alone."""
+
+    done: Text
+
+
+Happening = Annotated[Annotated[DoneDocument, Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]
+
+
+class AtMostDocument(_Part):
+    """How many times something may happen."""
+
+    times: Number
+    what: Happening
+
+
+class BeforeDocument(_Part):
+    """What has to have happened `first`, whenever something happens `then`."""
+
+    first: Happening
+    then: Happening
+
+
+class NeverAfterDocument(_Part):
+    """What may not happen any more, after something has happened."""
+
+    what: Happening
+    after: Happening
+
+
+class ConstraintDocument(_Part):
+    """A constraint on the way to the goal, by one of its kinds; with a `utility`, a wish."""
+
+    always: Happening | None = None
+    sometime: Happening | None = None
+    never: Happening | None = None
+    at_most: AtMostDocument | None = None
+    before: BeforeDocument | None = None
+    never_after: NeverAfterDocument | None = None
+    mandatory: Text | None = None
+    forbidden: Text | None = None
+    utility: Number | None = None
+
+
 class ProblemDocument(_Part):
     """A problem of a domain, which stands in the same file or is given beside it."""
 
@@ -253,6 +299,10 @@ class ProblemDocument(_Part):
     values: dict[Text, Number] = {}
     resolution: Number | None = None
     unknown: Texts = []
+    likely: dict[Text, Number] = {}
+    constraints: list[ConstraintDocument] = []
+    budgets: dict[Text, Number] = {}
+    deadline: Number | None = None
     ran: Texts = []
     metric: Text = "cost"
     tasks: (

@@ -8,6 +8,7 @@ from planner.declare.datatypes import data_type_name
 from planner.declare.signatures import default_parameters
 from planner.declare.syntax import is_atom_name
 from planner.documents.atoms import Notation
+from planner.documents.constraints import constraint_document
 from planner.documents.emit import to_json, to_yaml
 from planner.documents.hierarchy import hierarchies
 from planner.documents.values import from_default
@@ -91,6 +92,10 @@ def problem_document(problem: Problem) -> dict[str, Any]:
             "goal": _goal(problem.goal, write),
             "values": {str(term): value for term, value in problem.values.items()},
             "unknown": list(map(str, problem.unknown)),
+            "likely": {str(fact): chance for fact, chance in problem.likely.items()},
+            "constraints": [constraint_document(each, write) for each in problem.constraints],
+            "budgets": dict(problem.budgets),
+            "deadline": problem.deadline,
             "ran": list(map(str, problem.ran)),
             "metric": "length" if problem.metric is Metric.LENGTH else None,
         }
@@ -125,7 +130,7 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
     after = before.inside(action.creates)
     parameters = variables_document(action.parameters)
     parameters.update({each.name: _data(each, action, before) for each in action.data})
-    cost = [_cost(term, action, before) for term in action.cost]
+    cost = _amount(action.cost, action, before)
     return without_defaults(
         {
             "description": action.description,
@@ -134,12 +139,14 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "provides": after.literals(action.provides),
             "modifies": before.patterns(action.modifies),
             "when": [_when(each, before, action) for each in action.when],
-            "cost": None if cost == [1] else cost[0] if len(cost) == 1 else cost,
+            "cost": None if cost == 1 else cost,
+            "uses": {name: _amount(terms, action, before) for name, terms in action.uses.items()},
             "after": before.patterns(action.after),
             "creates": {name.removeprefix("?"): type_ for name, type_ in action.creates.items()},
             "duration": action.duration,
             "risk": action.risk or None,
             "outcomes": [_outcome(each, after) for each in action.outcomes],
+            "senses": before.patterns(action.senses),
             "tags": sorted(action.tags),
             "similes": list(action.similes),
             "examples": list(action.examples),
@@ -171,7 +178,12 @@ def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:
     )
 
 
-def _cost(term: CostTerm, action: Action, write: Notation) -> Any:
+def _amount(terms: tuple[CostTerm, ...], action: Action, write: Notation) -> Any:
+    found = [_term(term, action, write) for term in terms]
+    return found[0] if len(found) == 1 else found
+
+
+def _term(term: CostTerm, action: Action, write: Notation) -> Any:
     if isinstance(term, CostFunction):
         hint = "give the costs as values of a function, such as cost(a, b)"
         raise UnsupportedError(f"a cost of {action.name!r} that Python computes, in a document", hint)

@@ -14,6 +14,7 @@ from planner import Domain, Metric, Problem, read_documents, write_json, write_y
 from planner.declare.signatures import default_parameters
 from planner.declare.syntax import is_atom_name
 from planner.model import (
+    COST,
     OPEN,
     REQUIRED,
     TAGS,
@@ -22,8 +23,11 @@ from planner.model import (
     And,
     Atom,
     Axiom,
+    Constraint,
+    ConstraintKind,
     DataParameter,
     DomainModel,
+    Done,
     Equals,
     Exists,
     Forall,
@@ -31,6 +35,7 @@ from planner.model import (
     From,
     Function,
     Goal,
+    Happening,
     Imply,
     Not,
     Object,
@@ -42,6 +47,7 @@ from planner.model import (
     Variable,
     When,
 )
+from planner.model.domain import resources
 from planner.model.formulas import conjuncts
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -56,6 +62,7 @@ atom_name = name.filter(is_atom_name)
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 decimal = st.decimals(0, 1000, places=3).map(lambda each: int(each) if each == int(each) else each)
 number = st.integers(0, 10**18 - 1) | decimal
+chance = st.sampled_from([Decimal("0.25"), Decimal("0.999")])
 chances = st.sampled_from([(), ("1",), ("0.25", "0.75"), ("0.3333333333", "0.3333333333", "0.3333333334")])
 DATA: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (str, text),
@@ -150,6 +157,20 @@ class World:
         parts = tuple([self.formula(scope, depth - 1) for _ in range(arity)])
         return kind(parts) if kind in (And, Or) else kind(*parts)
 
+    def happening(self, actions: dict[str, Action]) -> Happening:
+        for each in self.draw(some([*actions], most=1)):
+            args = self.args(actions[each].parameters, (), may_open=True)
+            return Done(Atom(each, args or ()))
+        return self.formula(())
+
+    def constraint(self, actions: dict[str, Action]) -> Constraint:
+        kind = self.draw(st.sampled_from(ConstraintKind))
+        what = self.formula(()) if kind is ConstraintKind.ALWAYS else self.happening(actions)
+        relates = kind in (ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER)
+        times = self.draw(st.integers(0, 3)) if kind is ConstraintKind.AT_MOST else 1
+        utility = self.draw(st.none() | number.filter(lambda each: each > 0))
+        return Constraint(kind, what, self.happening(actions) if relates else None, times, utility)
+
     def goal(self) -> Goal:
         wishes = self.draw(st.lists(number.filter(lambda each: each > 0), max_size=2))
         return Goal(self.formula(()), tuple([SoftGoal(self.formula(()), each) for each in wishes]))
@@ -192,6 +213,8 @@ class Actions:
             draw(text),
             (),
             tuple(draw(st.lists(text, max_size=2))),
+            {each: self.cost(parameters) for each in draw(some(name.filter(lambda each: each != COST)))},
+            self.writable.atoms(parameters, may_open=True),
         )
 
     def when(self, parameters: Variables, created: Variables, taken: Variables) -> When:
@@ -283,6 +306,8 @@ def problems(draw: Draw) -> Problem:
     objects = world.some_objects(model.constants)
     world.objects = (*model.constants, *objects)
     stated = world.with_predicates([each for each in model.predicates if each not in model.derived])
+    initial, unknown = stated.atoms((), most=4), stated.atoms((), may_open=True)
+    likely = [each for each in unknown if OPEN not in each.args and each not in initial]
     values = {}
     for function in model.functions.values():
         args = world.args(function.parameters, ())
@@ -291,11 +316,15 @@ def problems(draw: Draw) -> Problem:
         draw(name),
         model,
         objects,
-        stated.atoms((), most=4),
+        initial,
         world.goal(),
         values,
         draw(st.sampled_from(Metric)),
-        stated.atoms((), may_open=True),
+        unknown,
+        {each: draw(chance) for each in likely},
+        tuple([world.constraint(dict(model.actions)) for _ in range(draw(st.integers(0, 2)))]),
+        {each: draw(number) for each in draw(some([COST, *resources(model)]))},
+        draw(st.none() | decimal.filter(lambda each: each > 0)),
     )
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from htn.declare import Methods
 from planner import (
     TRUE,
     And,
@@ -15,18 +16,25 @@ from planner import (
     Domain,
     Done,
     Entity,
+    Equals,
     Exists,
+    Not,
     Problem,
     always,
     at_most,
     before,
     done,
     forbidden,
+    json_schema,
     mandatory,
     never,
     never_after,
+    read_documents,
     sometime,
+    write_json,
+    write_yaml,
 )
+from planner.documents.constraints import KINDS
 from planner.model import OPEN, CostFunction
 from planner.model.domain import resources
 
@@ -161,3 +169,82 @@ def test_what_is_likely() -> None:
     domain = office()
     found = domain.problem(objects=[R2, HALL, LAB], unknown="at(r2, _)", likely={"at(r2, hall)": 0.3, AT_LAB: "0.25"})
     assert found.likely == {Atom("at", ("r2", "hall")): Decimal("0.3"), AT_LAB: Decimal("0.25")}
+
+
+WRITTEN = """\
+  - always: [rung, "not at(r2, lab)"]
+  - {sometime: "at(r2, lab)", utility: 2.5}
+  - {mandatory: "move(r2, _, lab)"}
+  - {forbidden: ring}
+  - {never: rung}
+  - at_most: {times: 2, what: rung}
+  - at_most:
+      times: 1
+      what: {done: "move(_, _, _)"}
+  - before:
+      first: rung
+      then: {done: ring}
+  - never_after:
+      what: [rung, "at(r2, hall)"]
+      after: "at(r2, lab)"
+budgets: {cost: 7, money: 2.5}
+deadline: 60
+"""
+
+
+def written() -> Problem:
+    """Return the problem whose document ends as above."""
+    domain = office()
+    uses = {"money": ["price(room)", 1], "tokens": 3}
+    domain.action("pay", {"room": Room}, uses=uses, senses=["rung", "at(_, room)"])
+    return domain.problem(
+        objects=[R2, HALL, LAB],
+        unknown="at(r2, lab)",
+        likely={"at(r2, lab)": 0.3},
+        constraints=[
+            always(["rung", "not at(r2, lab)"]),
+            sometime("at(r2, lab)", utility="2.5"),
+            mandatory("move(r2, _, lab)"),
+            forbidden("ring"),
+            never("rung"),
+            at_most(2, "rung"),
+            at_most(1, done("move")),
+            before("rung", done("ring")),
+            never_after(["rung", "at(r2, hall)"], "at(r2, lab)"),
+        ],
+        budgets={"cost": 7, "money": "2.5"},
+        deadline=60,
+    )
+
+
+def test_how_documents_say_it() -> None:
+    text = write_yaml(written())
+    assert text.endswith(WRITTEN)
+    assert 'likely: {"at(r2, lab)": 0.3}\n' in text
+    assert '    uses:\n      money: ["price(room)", 1]\n      tokens: 3\n    senses: [rung, "at(_, room)"]\n' in text
+    assert read_documents(text).problems == (written(),)
+    assert read_documents(write_json(written())).problems == (written(),)
+
+
+def test_editors_know_the_kinds_of_constraints() -> None:
+    known = json_schema()["$defs"]["ConstraintDocument"]["properties"]
+    assert known.keys() == {*KINDS, "utility"}
+
+
+def test_hierarchical_problems_have_both_kinds_of_constraints() -> None:
+    how = Methods(office())
+    found = how.problem(
+        objects=[R2, HALL, LAB],
+        tasks=["move(r2, a, b)"],
+        parameters={"a": Room, "b": Room},
+        constraints=["a != b", never("rung")],
+        budgets={"cost": 3},
+        deadline=5,
+        unknown="at(r2, _)",
+        likely={"at(r2, lab)": 0.5},
+    )
+    assert found.network.constraints == Not(Equals("?a", "?b"))
+    assert found.classical.constraints == problem(never("rung")).constraints
+    assert (found.classical.budgets, found.classical.deadline) == ({"cost": 3}, 5)
+    assert how.problem(tasks=["ring"], constraints=never("rung")).network.constraints == TRUE
+    assert read_documents(write_yaml(found)).problems == (found,)

@@ -39,6 +39,15 @@ goal: {hard: ["at(r2, lab)"], soft: {"lit": 5}}
 values: {"distance(hall, lab)": 4}
 unknown: ["at(_, lab)"]
 metric: cost
+likely: {"at(r2, lab)": 0.3}
+constraints:
+  - {always: ["not lit", "ready(hall)"], utility: 2}
+  - sometime: {done: "move(r2, _, lab)"}
+  - at_most: {times: 2, what: lit}
+  - before: {first: lit, then: {done: move}}
+  - forbidden: move(r2, lab, _)
+budgets: {cost: 7.5}
+deadline: 60
 """
 
 JSON = """\
@@ -46,7 +55,7 @@ JSON = """\
   "domain": "lamp",
   "actions": {
     "light": {"provides": ["lit"], "cost": 2},
-    "smash": {"provides": ["not lit"]}
+    "smash": {"provides": ["not lit"], "uses": {"oil": 1}, "senses": "lit"}
   }
 }
 """
