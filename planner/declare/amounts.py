@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
+from planner.declare.conditions import read_item
 from planner.declare.numbers import number
 from planner.declare.places import Place
 from planner.declare.scope import Scope
@@ -61,14 +62,21 @@ class Amounts:
             case str() if value.strip().lower() in _TRUTHS:
                 raise place.error(f"{what} is a number or a function, not {shown(value)}")
             case str() if not _NUMERIC.match(value):
-                try:
-                    term = parse_atom(value)
-                except NotationError as mistake:
-                    raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
-                return self.scope.atom(term, place, bare=not self.exact)
+                return self._function_term(value, what, place)
         if callable(value):
             return CostFunction(self._function(value, what, place), self.resolution)
         return number(value, what, place, self.resolution)
+
+    def _function_term(self, text: str, what: str, place: Place) -> Atom:
+        if text.lstrip().startswith("("):
+            found, _ = read_item(text, place)
+            if isinstance(found, Atom):
+                return self.scope.atom(found, place, bare=False)
+            raise place.error(f"{what} is a number or a function, not {shown(text)}")
+        try:
+            return self.scope.atom(parse_atom(text), place, bare=not self.exact)
+        except NotationError as mistake:
+            raise place.error(f"{what} {mistake.problem}", mistake.hint) from None
 
     def _function(self, function: Callable[..., Any], what: str, place: Place) -> Callable[..., Any]:
         """Return `function` as one of all planning parameters; it may name those that it needs, in any order."""

@@ -81,7 +81,7 @@ class Conditions:
         items, single = _listed(value, place)
         for index, item in enumerate(items):
             item_place = place if single else place.within(index)
-            formula, bare = _read(item, item_place)
+            formula, bare = read_item(item, item_place)
             if not isinstance(formula, Atom):
                 raise item_place.error(f"a pattern is an atom whose arguments may be '_', not {shown(str(formula))}")
             bare = bare and self._bare
@@ -89,7 +89,7 @@ class Conditions:
         return tuple(found)
 
     def _resolved(self, item: Any, place: Place) -> Formula:
-        formula, bare = _read(item, place)
+        formula, bare = read_item(item, place)
         resolved = self._resolve(formula, place, self.scope, bare and self._bare, 0)
         if bare and item.__class__ is str:
             self.fresh[item] = resolved
@@ -151,7 +151,7 @@ def _literal(part: Formula, place: Place) -> Literal:
     )
 
 
-def _read(item: Any, place: Place) -> tuple[Formula, bool]:
+def read_item(item: Any, place: Place) -> tuple[Formula, bool]:
     """Return the formula of one item, unresolved, and whether bare names in it may mean parameters."""
     if isinstance(item, str):
         if item.lstrip().startswith("("):

@@ -285,6 +285,13 @@ def test_a_model_made_by_hand_is_written() -> None:
     assert read_documents(write_yaml(problem)).problems == (problem,)
 
 
+def test_a_cost_of_an_object_that_is_named_like_a_parameter() -> None:
+    shop = Domain("shop", types=["thing"], constants={"x": "thing"})
+    shop.action("buy", {"x": "thing"}, cost="(price x ?x)", uses={"money": ["(price ?x x)", 1]})
+    assert shop.model.actions["buy"].cost == (Atom("price", ("x", "?x")),)
+    assert read_documents(write_yaml(shop.model)).domains == (shop.model,)
+
+
 @pytest.mark.parametrize("model", [DomainDocument, ProblemDocument, ActionDocument])
 def test_the_schema_knows_all_keys(model: type[DomainDocument]) -> None:
     schema = json_schema()
