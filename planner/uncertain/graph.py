@@ -1,0 +1,86 @@
+"""The explicit part of a decision process: nodes, and what can be done in each.
+
+A node is a state, together with what is left of the budget where there is one. An *end* is an option that leads
+nowhere: to stop, or to hope for the best where a node has not been looked into.
+"""
+
+from __future__ import annotations
+
+from planner.annotations import TYPE_CHECKING, Final
+from planner.records import dataclass
+from planner.task import State
+
+if TYPE_CHECKING:
+    from planner.uncertain.aims import Aim
+    from planner.uncertain.process import Process
+
+STOP: Final = -1
+"""The choice to end here."""
+OPEN: Final = -2
+"""In the place of a choice: what may be hoped for in a node that has not been looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What can be done in a node: `branches` are `(probability, node)`, each node once; an end has none.
+
+    `cost` is in units of the task's resolution. `worth` is what an end is worth, one number for each reward that is
+    aimed at, the more important ones first.
+    """
+
+    choice: int
+    cost: float
+    branches: tuple[tuple[float, int], ...]
+    worth: tuple[float, ...] = ()
+
+
+class Graph:
+    """The nodes that were met, numbered from 0, the initial one; `options` has those of a node, `inside` if expanded.
+
+    `left` is the budget in units of the task's resolution, None without one: no step costs more than is left.
+    """
+
+    def __init__(self, process: Process, aim: Aim, left: int | None) -> None:
+        self.process = process
+        self.aim = aim
+        self.states: list[State] = []
+        self.left: list[int | None] = []
+        self.options: list[list[Option]] = []
+        self.inside: list[bool] = []
+        self._numbers: dict[tuple[State, int | None], int] = {}
+        self.node(process.initial, left)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def node(self, state: State, left: int | None) -> int:
+        """Return the number of a node, new ones with nothing but hope."""
+        number = self._numbers.setdefault((state, left), len(self.states))
+        if number == len(self.states):
+            self.states.append(state)
+            self.left.append(left)
+            over = self.aim.is_over(state)
+            self.options.append([self.aim.stop(state) if over else self.aim.hope(state, left)])
+            self.inside.append(over or self.options[number][0].choice == STOP)
+        return number
+
+    def expand(self, number: int) -> None:
+        """Look into a node: give it its options."""
+        process, state, left = self.process, self.states[number], self.left[number]
+        found = [self.aim.stop(state)]
+        for choice in process.applicable(state):
+            cost = process.choices[choice].cost
+            if left is None or cost <= left:
+                rest = None if left is None else left - cost
+                after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
+                if after != [(1.0, number)]:
+                    found.append(Option(choice, cost, tuple(after)))
+        self.options[number] = found
+        self.inside[number] = True
+
+    def closed(self) -> list[list[Option]]:
+        """Return the options where nothing is hoped for: nodes that were not looked into are ends."""
+        return [
+            options if inside else [self.aim.stop(state)]
+            for options, inside, state in zip(self.options, self.inside, self.states, strict=True)
+        ]

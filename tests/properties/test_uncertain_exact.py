@@ -1,0 +1,96 @@
+"""Exact solution against value iteration on the declared problem."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from uncertain_twin import declared_options, least, success, utility
+
+from planner.budget import Budget
+from planner.model import TRUE, Goal, SoftGoal
+from planner.testing import Features, random_problem
+from planner.testing.brute import reachable
+from planner.uncertain.aims import Aim, Hopes, Objective
+from planner.uncertain.declared import Declared
+from planner.uncertain.exact import Bounds, everything, promising
+from planner.uncertain.graph import Graph
+from planner.uncertain.process import process_of
+
+LIMIT = 80
+UNCERTAIN = Features(uncertain=True, decimals=True)
+
+
+def never():
+    pass
+
+
+def solved(problem, objective, solve, *, penalty=None, budget=None):
+    """Return the values of the initial state, with costs in units of the problem."""
+    process = process_of(problem, Budget())
+    units = process.task.resolution
+    hopes = Hopes(process, never) if solve is promising else None
+    aim = Aim(process, objective, None if penalty is None else penalty * units, hopes)
+    bounds = Bounds(())
+    graph = Graph(process, aim, None if budget is None else budget * units)
+    solve(graph, bounds, never)
+    assert bounds.proved
+    return (*bounds.values[:-1], bounds.values[-1] / units)
+
+
+def tasks(seed, **options):
+    """Return a random problem, its declared options and states; skips what is too large."""
+    problem = random_problem(seed, UNCERTAIN)
+    declared = Declared(problem)
+    found, states = declared_options(declared, problem.goal.hard, limit=LIMIT, **options)
+    if found is None:
+        pytest.skip("too many states")
+    return problem, found, states
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_success(seed):
+    problem, options, states = tasks(seed)
+    expected = success(options, [state.holds(problem.goal.hard) for state in states])
+    assert solved(problem, Objective.SUCCESS, everything) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, promising) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(300, 400))
+def test_cost_with_a_penalty(seed):
+    problem, options, states = tasks(seed)
+    penalty = 4
+    stops = [0.0 if state.holds(problem.goal.hard) else penalty for state in states]
+    expected = (least(options, stops)[0],)
+    assert solved(problem, Objective.COST, everything, penalty=penalty) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.COST, promising, penalty=penalty) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(500, 600))
+def test_success_within_a_budget(seed):
+    problem, options, states = tasks(seed, budget=3)
+    expected = success(options, [state.holds(problem.goal.hard) for state in states])
+    assert solved(problem, Objective.SUCCESS, everything, budget=3) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.SUCCESS, promising, budget=3) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(700, 800))
+def test_utility_within_a_budget(seed):
+    budget = 3 if seed % 2 else None
+    problem = random_problem(seed, UNCERTAIN)
+    rng = random.Random(seed)
+    *_, far = islice(reachable(problem), rng.randint(2, 20))
+    others = sorted(far.facts ^ frozenset(problem.initial), key=str) or [TRUE]
+    wishes = (SoftGoal(problem.goal.hard, 2), *[SoftGoal(fact, 3) for fact in rng.choices(others, k=2)])
+    problem = replace(problem, goal=Goal(TRUE if seed % 3 else problem.goal.hard, wishes))
+    declared = Declared(problem)
+    options, states = declared_options(declared, problem.goal.hard, budget=budget, absorbing=False, limit=LIMIT)
+    if options is None:
+        pytest.skip("too many states")
+    goals = [state.holds(problem.goal.hard) for state in states]
+    gains = [sum(wish.utility for wish in wishes if state.holds(wish.condition)) for state in states]
+    expected = utility(options, goals, gains)
+    assert solved(problem, Objective.UTILITY, everything, budget=budget) == pytest.approx(expected, abs=1e-7)
+    assert solved(problem, Objective.UTILITY, promising, budget=budget) == pytest.approx(expected, abs=1e-7)
