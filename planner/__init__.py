@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from planner.order import CausalLink, Schedule, causal_links, makespan, partial_order, schedule, starts
     from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
+    from planner.selection import Criterion, Ranking, rank
     from planner.solve import improve, solve
     from planner.validate import Verdict, resources, simulate, validate
 
@@ -92,6 +93,7 @@ __all__ = [
     "CausalLink",
     "Constraint",
     "ConstraintKind",
+    "Criterion",
     "DataParameter",
     "DeclarationError",
     "Diagnosis",
@@ -130,6 +132,7 @@ __all__ = [
     "PredicateRef",
     "Problem",
     "Progress",
+    "Ranking",
     "Result",
     "Schedule",
     "SoftGoal",
@@ -168,6 +171,7 @@ __all__ = [
     "never_after",
     "partial_order",
     "patch",
+    "rank",
     "read_documents",
     "resolve_action",
     "resources",
@@ -199,6 +203,7 @@ _MODULES = {
     "order": "CausalLink Schedule causal_links makespan partial_order schedule starts",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
     "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
+    "selection": "Criterion Ranking rank",
     "solve": "improve solve",
     "validate": "Verdict resources simulate validate",
 }
