@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from executor.checks.findings import PLAN, Path, PlanFinding
 from executor.plans.action_plan import ActionPlan, Goals
@@ -40,17 +40,22 @@ def statement(plan: ActionPlan, domain: DomainModel) -> Statement:
             message, rule = cannot_name(plan.name, "a problem")
             findings.append(PLAN.error("statement", message, "name", hint=rule))
             known = known.model_copy(update={"name": "plan"})
-        empty = {"initial": (), "values": {}, "unknown": (), "ran": (), "goal": Goals()}
-        good = known.model_copy(update=empty)
+        good = known.model_copy(update=_NOTHING)
         for path, fields in _pieces(known):
+            facts = {"unknown": good.unknown, "initial": good.initial} if "likely" in fields else {}
             try:
-                known.model_copy(update={**empty, **fields}).problem(domain)
+                known.model_copy(update={**_NOTHING, **facts, **fields}).problem(domain)
             except InputError as error:
                 findings.append(PLAN.told("statement", error, *path))
-                start = start and path[0] == "goal"
+                start = start and path[0] in _LATER
             else:
                 good = _with(good, fields)
         return Statement(good, good.problem(domain), tuple(findings), start)
+
+
+_LATER: Final = {"goal": Goals(), "constraints": (), "budgets": {}, "deadline": None}
+"""What does not say how the world is in which the plan begins, left empty."""
+_NOTHING: Final = {**_LATER, "initial": (), "values": {}, "unknown": (), "likely": {}, "ran": ()}
 
 
 def _objects(plan: ActionPlan, domain: DomainModel) -> tuple[ActionPlan, list[PlanFinding]]:
@@ -79,6 +84,13 @@ def _pieces(plan: ActionPlan) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield (name, index), {name: (text,)}
     for term, value in plan.values.items():
         yield ("values", term), {"values": {term: value}}
+    for name in ("likely", "budgets"):
+        for key, value in getattr(plan, name).items():
+            yield (name, key), {name: {key: value}}
+    for index, each in enumerate(plan.constraints):
+        yield ("constraints", index), {"constraints": (each,)}
+    if plan.deadline is not None:
+        yield ("deadline",), {"deadline": plan.deadline}
     for index, text in enumerate(plan.goal.hard):
         yield ("goal", "hard", index), {"goal": Goals(hard=(text,))}
     for text, utility in plan.goal.soft.items():
@@ -91,6 +103,8 @@ def _with(plan: ActionPlan, fields: dict[str, Any]) -> ActionPlan:
     known = getattr(plan, name)
     if isinstance(value, Goals):
         more: Any = Goals(hard=(*known.hard, *value.hard), soft={**known.soft, **value.soft})
+    elif isinstance(value, dict):
+        more = {**known, **value}
     else:
-        more = {**known, **value} if isinstance(value, dict) else (*known, *value)
+        more = (*known, *value) if isinstance(value, tuple) else value
     return plan.model_copy(update={name: more})

@@ -27,10 +27,11 @@ from planner.declare.places import CodePlace, Place
 from planner.declare.problem import ProblemBuilder
 from planner.declare.types import Types
 from planner.documents.atoms import Notation
-from planner.documents.schema import NetworkDocument
+from planner.documents.constraints import constraint_document, demand_of
+from planner.documents.schema import ConstraintDocument, NetworkDocument
 from planner.errors import PlanError
 from planner.kinds import is_other_problem
-from planner.model import Action, DomainModel, Goal, Metric, Object, Problem
+from planner.model import Action, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Step
 
 ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical"]
@@ -54,6 +55,18 @@ def _kept(value: Any) -> Any:
         said = str(error).removeprefix("Unable to serialize unknown type: ")
         raise PydanticCustomError("no_json", "expected data that JSON can hold ({said})", {"said": said}) from None
     return value
+
+
+def _exact(value: Any) -> Any:
+    """Return constraints as documents have them, whose utilities are exact: in JSON they may be texts."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [
+        {**each, "utility": Decimal(str(each["utility"]))}
+        if isinstance(each, dict) and isinstance(each.get("utility"), str | float)
+        else each
+        for each in value
+    ]
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
@@ -189,8 +202,8 @@ class ActionPlan(_Part):
     """A plan that can be stored, sent and run; `objects`, `initial` and what follows state its problem.
 
     `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
-    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones,
-    as documents write them.
+    hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones
+    and `constraints` those on the way to the goal, as documents write them.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -202,6 +215,10 @@ class ActionPlan(_Part):
     initial: Texts = ()
     values: dict[str, int | Decimal] = {}
     unknown: Texts = ()
+    likely: dict[str, Decimal] = {}
+    constraints: Annotated[tuple[ConstraintDocument, ...], BeforeValidator(_exact)] = ()
+    budgets: dict[str, Amount] = {}
+    deadline: Amount | None = None
     ran: Texts = ()
     metric: Literal["cost", "length"] = "cost"
     metadata: Metadata = Metadata()
@@ -272,6 +289,10 @@ def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Ma
         {"hard": plan.goal.hard, "soft": plan.goal.soft},
         values=plan.values,
         unknown=plan.unknown,
+        likely=plan.likely,
+        constraints=[demand_of(each, place.within("constraints", at)) for at, each in enumerate(plan.constraints)],
+        budgets=plan.budgets,
+        deadline=plan.deadline,
         ran=plan.ran,
         metric=plan.metric,
         resolution=None,
@@ -288,9 +309,17 @@ def stated(problem: Problem) -> dict[str, Any]:
         "initial": tuple(map(str, problem.initial)),
         "values": {str(term): value for term, value in problem.values.items()},
         "unknown": tuple(map(str, problem.unknown)),
+        "likely": {str(fact): chance for fact, chance in problem.likely.items()},
+        "constraints": tuple([_constraint(each) for each in problem.constraints]),
+        "budgets": dict(problem.budgets),
+        "deadline": problem.deadline,
         "ran": tuple(map(str, problem.ran)),
         "metric": "length" if problem.metric is Metric.LENGTH else "cost",
     }
+
+
+def _constraint(constraint: Constraint) -> ConstraintDocument:
+    return ConstraintDocument.model_validate(constraint_document(constraint, Notation((), ())))
 
 
 def goals_of(goal: Goal) -> Goals:

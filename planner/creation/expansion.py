@@ -126,7 +126,8 @@ class _Writer:
             provides=(*action.provides, *provides),
             when=(*when, *chains),
             after=after,
-            cost=tuple([_declared_cost(term, len(action.parameters)) for term in action.cost]),
+            cost=_declared_costs(action.cost, len(action.parameters)),
+            uses={name: _declared_costs(terms, len(action.parameters)) for name, terms in action.uses.items()},
             creates={},
         )
 
@@ -158,9 +159,13 @@ def _chain(last: str, kind: str, fresh: str, follows: str) -> When:
 
 
 def padded(pattern: Atom, action: Action) -> Atom:
-    """Return `pattern`, of `action` having run, with open arguments for what it creates."""
+    """Return `pattern`, of steps of `action`, with open arguments for what it creates."""
     missing = len(action.parameters) + len(action.creates) - len(pattern.args)
     return Atom(pattern.predicate, (*pattern.args, *[OPEN] * missing))
+
+
+def _declared_costs(terms: Iterable[CostTerm], arity: int) -> tuple[CostTerm, ...]:
+    return tuple([_declared_cost(term, arity) for term in terms])
 
 
 def _declared_cost(term: CostTerm, arity: int) -> CostTerm:

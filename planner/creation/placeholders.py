@@ -108,6 +108,12 @@ def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str,
     guards = Guards(expansion.existing, placeholders, types)
     hard = guards.condition(problem.goal.hard)
     soft = tuple([replace(wish, condition=guards.condition(wish.condition)) for wish in problem.goal.soft])
+    constraints = tuple(
+        [
+            each.mapped(guards.condition, lambda step: padded(step, domain.actions[step.predicate]))
+            for each in problem.constraints
+        ]
+    )
     guarded = expansion.guarded | guards.types
     facts = [Atom(expansion.existing, (each.name,)) for each in problem.all_objects if types.is_a(each.types, guarded)]
     for kind, names in placeholders.items():
@@ -121,5 +127,6 @@ def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str,
         objects=(*problem.objects, *(Object(name, (kind,)) for kind, names in placeholders.items() for name in names)),
         initial=(*problem.initial, *facts),
         goal=replace(problem.goal, hard=hard, soft=soft),
+        constraints=constraints,
         ran=tuple([padded(action, domain.actions[action.predicate]) for action in problem.ran]),
     )

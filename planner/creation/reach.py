@@ -11,6 +11,7 @@ from planner.creation.placeholders import with_placeholders_in_any_order
 from planner.model import Exists, Forall, Formula, Problem, TypeHierarchy, Variable
 from planner.model.domain import creates_objects
 from planner.model.formulas import walk
+from planner.records import replace
 
 LARGEST_RULE: Final = 4
 """More placeholders than that would make too many instances of the rule that needs them."""
@@ -26,7 +27,8 @@ def with_enough(problem: Problem) -> Problem | None:
     if not creates_objects(problem.domain):
         return problem
     sizes = rule_sizes(problem)
-    return None if max(sizes.values()) > LARGEST_RULE else with_placeholders_in_any_order(problem, sizes)
+    free = replace(problem, constraints=()) if problem.constraints else problem
+    return None if max(sizes.values()) > LARGEST_RULE else with_placeholders_in_any_order(free, sizes)
 
 
 def out_of_reach(problem: Problem, budget: Budget) -> bool:

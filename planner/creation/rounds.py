@@ -179,7 +179,7 @@ class Rounds:
         own = [each.name for each in expanded.objects[len(self._problem.objects) :] if each.types == (creation.kind,)]
         born = Atom(in_order(self._problem.domain).existing, (own[-creation.each],))
         turn = _Turn(self._budget.cancel, self._share(steps))
-        found = self._search(replace(expanded, goal=Goal(born)), mode="first", cancel=turn)
+        found = self._search(replace(expanded, goal=Goal(born), constraints=()), mode="first", cancel=turn)
         return found.status is Status.UNSOLVABLE
 
     def answer(self, stopped_by: StoppedBy, reason: str = "") -> Result:

@@ -79,7 +79,7 @@ class _Part(BaseModel):
 
 def _shape(value: Any) -> str:
     """Return which way of writing was chosen where there are several."""
-    return "mapping" if isinstance(value, dict) else "list"
+    return "mapping" if isinstance(value, dict | BaseModel) else "list"
 
 
 Types = Annotated[Annotated[dict[Text, Texts], Tag("mapping")] | Annotated[Texts, Tag("list")], Discriminator(_shape)]

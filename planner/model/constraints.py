@@ -6,12 +6,13 @@ happens between them. A condition *happens* in every state in which it holds, `D
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 from planner.model.atoms import Atom
 from planner.model.formulas import Formula
 from planner.model.numbers import Number
-from planner.records import dataclass
+from planner.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,28 @@ class Constraint:
     other: Happening | None = None
     times: int = 1
     utility: Number | None = None
+
+    @property
+    def happenings(self) -> tuple[Happening, ...]:
+        """What the constraint is on: one happening, or two."""
+        return (self.what,) if self.other is None else (self.what, self.other)
+
+    @property
+    def conditions(self) -> tuple[Formula, ...]:
+        """The conditions among its happenings."""
+        return tuple([each for each in self.happenings if not isinstance(each, Done)])
+
+    @property
+    def steps(self) -> tuple[Atom, ...]:
+        """The patterns of steps among its happenings."""
+        return tuple([each.action for each in self.happenings if isinstance(each, Done)])
+
+    def mapped(self, condition: Callable[[Formula], Formula], step: Callable[[Atom], Atom]) -> Constraint:
+        """Return the constraint with each condition, and each pattern of steps, as these functions return it."""
+        what, *others = [
+            Done(step(each.action)) if isinstance(each, Done) else condition(each) for each in self.happenings
+        ]
+        return replace(self, what=what, other=others[0] if others else None)
 
     def __str__(self) -> str:
         match self.kind:

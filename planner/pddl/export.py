@@ -19,7 +19,7 @@ from planner.pddl.names import Names
 from planner.pddl.plans import read_plan
 from planner.pddl.renamed import renamed
 from planner.pddl.untyped import with_plain_types
-from planner.pddl.writer import write_domain, write_problem
+from planner.pddl.writer import refuse_unsayable, write_domain, write_problem
 from planner.plan import Plan, Step
 
 Level = Literal["strips", "adl"]
@@ -88,6 +88,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     from planner.normalise import to_adl  # noqa: PLC0415 - only exports need it
 
     refuse_creation(problem.domain, "in PDDL")
+    refuse_unsayable(problem)
     budget = budget or Budget()
     plain = to_adl(problem)
     plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)

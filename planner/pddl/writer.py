@@ -23,6 +23,7 @@ _ORDER: Final = (
     ":derived-predicates",
     ":action-costs",
 )
+_DOCUMENTS: Final = "YAML and JSON documents say it (--to yaml)"
 _WORD: Final = re.compile(r"[^\s();?:][^\s();?]*")
 
 
@@ -157,11 +158,22 @@ def _check_plain(domain: DomainModel) -> None:
     )
 
 
+def refuse_unsayable(problem: Problem) -> None:
+    """Raise `UnsupportedError` where `problem` says something that its PDDL text would not."""
+    reasons = [
+        (problem.goal.soft, "soft goals, in PDDL without preferences", "state only the hard goal"),
+        (problem.unknown, "facts declared unknown, in PDDL", "state which facts hold"),
+        (problem.constraints, "constraints, in PDDL without them", _DOCUMENTS),
+        (problem.budgets, f"a budget of {next(iter(problem.budgets), '')}, in PDDL", _DOCUMENTS),
+        (problem.deadline is not None, "a deadline, in PDDL without time", _DOCUMENTS),
+    ]
+    for there, construct, hint in reasons:
+        if there:
+            raise UnsupportedError(construct, hint)
+
+
 def _check_plain_problem(problem: Problem) -> None:
-    if problem.goal.soft:
-        raise UnsupportedError("soft goals, in PDDL without preferences", "state only the hard goal")
-    if problem.unknown:
-        raise UnsupportedError("facts declared unknown, in PDDL", "state which facts hold")
+    refuse_unsayable(problem)
     _check_words([problem.name, *(item.name for item in problem.objects)])
 
 

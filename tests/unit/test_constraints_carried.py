@@ -1,0 +1,127 @@
+"""What problems say besides their goal goes wherever they go, or is refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.checks.run import check_plan
+from executor.plans.action_plan import ActionPlan, stated
+from htn.derive import as_htn
+from htn.hddl.files import write
+from planner import (
+    Domain,
+    Problem,
+    UnsupportedError,
+    always,
+    before,
+    done,
+    for_steps,
+    forbidden,
+    never,
+    sometime,
+    with_placeholders,
+)
+from planner.engines.outgoing.problem import to_unified_planning
+from planner.model import Atom
+from planner.pddl.export import export
+from planner.plan import Step
+
+
+def walks() -> Domain:
+    domain = Domain("walks", types=["room"])
+    walk = {"requires": "at(a)", "provides": "at(b)", "modifies": "at(_)", "uses": {"shoes": 2}}
+    domain.action("walk", {"a": "room", "b": "room"}, duration=3, senses="dirty(b)", **walk)
+    return domain
+
+
+def walking(**more: object) -> Problem:
+    return walks().problem(objects={"x": "room", "y": "room"}, initial="at(x)", **{"goal": "at(y)", **more})
+
+
+EVERYTHING = {
+    "unknown": "dirty(_)",
+    "likely": {"dirty(y)": "0.3"},
+    "constraints": [
+        always("not dirty(x)"),
+        before("at(x)", done("walk(_, y)"), utility="2.5"),
+        sometime("(exists (?r - room) (and (at ?r) (not (dirty ?r))))", utility=3),
+    ],
+    "budgets": {"cost": 7, "shoes": "4.5"},
+    "deadline": "9.5",
+}
+ONE_EACH = [
+    ({"goal": {"hard": "at(y)", "soft": {"at(x)": 2}}}, "soft goals"),
+    ({"unknown": "dirty(_)"}, "unknown"),
+    ({"constraints": never("dirty(y)")}, "constraints"),
+    ({"constraints": never("dirty(y)", utility=2)}, "constraints"),
+    ({"budgets": {"shoes": 3}}, "budget"),
+    ({"deadline": 3}, "deadline"),
+]
+
+
+@pytest.mark.parametrize(("more", "construct"), ONE_EACH)
+@pytest.mark.parametrize(
+    "target",
+    [
+        export,
+        lambda problem: export(problem, "strips"),
+        lambda problem: write(as_htn(problem)),
+        to_unified_planning,
+        lambda problem: as_htn(problem).to_unified_planning(),
+    ],
+    ids=["pddl", "strips", "hddl", "unified-planning", "unified-planning-htn"],
+)
+def test_what_other_languages_cannot_say_is_refused(target, more, construct) -> None:
+    target(walking())
+    with pytest.raises(UnsupportedError, match=construct):
+        target(walking(**more))
+
+
+def test_plans_as_data_state_it_all() -> None:
+    problem = walking(**EVERYTHING)
+    plan = ActionPlan(**stated(problem))
+    assert plan.problem(walks().model) == problem
+    assert ActionPlan.model_validate_json(plan.model_dump_json()).problem(walks().model) == problem
+    assert ActionPlan.model_validate(plan.model_dump(mode="json")) == plan
+
+
+def test_all_that_is_wrong_with_it_in_a_plan_is_told() -> None:
+    found = check_plan(
+        ActionPlan(
+            objects={"x": "room"},
+            initial=("at(x)",),
+            goal="at(x)",
+            unknown=("dirty(_)",),
+            likely={"dirty(x)": "0.5", "at(x)": "0.5"},
+            constraints=[{"never": "dirty(x)"}, {"forbidden": "run"}, {"never": "dirty(y)"}, {}],
+            budgets={"cost": 1, "gold": 2},
+            deadline=0,
+        ),
+        walks().model,
+    )
+    said = {each.path: each.message for each in found}
+    assert said[("likely", "at(x)")].startswith("at(x) is said to be likely, but is not declared unknown")
+    assert "no action 'run'" in said[("constraints", 1)]
+    assert "'y' in dirty(y) is no object" in said[("constraints", 2)]
+    assert "a constraint says nothing" in said[("constraints", 3)]
+    assert "a budget of 'gold'" in said[("budgets", "gold")]
+    assert "the deadline is 0" in said[("deadline",)]
+    assert ("constraints", 0) not in said
+
+
+def tickets(*constraints: object) -> Problem:
+    domain = Domain("tickets", types=["person", "ticket"])
+    domain.action(
+        "open", {"p": "person"}, provides="of(t, p)", creates={"t": "ticket"}, uses={"paper": lambda p: 1 + len(p)}
+    )
+    return domain.problem(objects={"ann": "person"}, constraints=constraints)
+
+
+def test_constraints_speak_of_what_exists_and_of_steps_that_create() -> None:
+    problem = tickets(always("(forall (?t - ticket) (of ?t ann))"), forbidden("open(ann)"), sometime(done("open")))
+    for expanded in (with_placeholders(problem, 2), for_steps(problem, [Step("open", ("ann", "t1"))])):
+        every, not_for_ann, once = expanded.constraints
+        assert str(every.what) == "for all ?t - ticket: (existing(?t) implies of(?t, ann))"
+        assert not_for_ann.steps == (Atom("open", ("ann", "_")),)
+        assert once.steps == (Atom("open", ("_", "_")),)
+        assert expanded.domain.actions["open"].uses["paper"][0].value(("ann", "new-ticket-1")) == 4
