@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from executor.follow.tracing import Spans
     from executor.handle import Outcome, Run
     from executor.journal import Journal
+    from executor.learning.experience import Experience, learn
+    from executor.learning.options import Learning
+    from executor.learning.tallies import Tally
     from executor.plans.action_plan import ActionPlan, PlanStep
     from executor.record.events import Event, Rung
     from executor.record.facts import Note, Provenance
@@ -39,10 +42,12 @@ __all__ = [
     "DrivenError",
     "Event",
     "Executor",
+    "Experience",
     "Facts",
     "Follower",
     "Journal",
     "JournalError",
+    "Learning",
     "Memory",
     "Metrics",
     "Note",
@@ -61,8 +66,10 @@ __all__ = [
     "Show",
     "Spans",
     "StepStatus",
+    "Tally",
     "Wait",
     "World",
+    "learn",
     "summary",
 ]
 
@@ -75,6 +82,9 @@ _MODULES = {
     "follow.tracing": "Spans",
     "handle": "Outcome Run",
     "journal": "Journal",
+    "learning.experience": "Experience learn",
+    "learning.options": "Learning",
+    "learning.tallies": "Tally",
     "plans.action_plan": "ActionPlan PlanStep",
     "record.events": "Event Rung",
     "record.facts": "Note Provenance",

@@ -8,6 +8,8 @@ from typing import Any, Final, get_args
 
 from executor.follow.listeners import Follower
 from executor.journal import Durability, Journal
+from executor.learning.experience import Experience
+from executor.learning.options import Learning
 from executor.plans.action_plan import ExecutionModel
 from executor.recovery.asking import LATER
 from executor.recovery.policy import Recovery
@@ -42,6 +44,11 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
         "such as capacity=1000",
     ),
     "recovery": (lambda value: isinstance(value, Recovery), "a Recovery", "such as Recovery(weight=1)"),
+    "learned": (
+        lambda value: isinstance(value, bool | Learning | Experience),
+        "True or False, a Learning, or an Experience",
+        "such as learned=Learning(by={'call': ['tool']})",
+    ),
     "permit": (_is_function, *_ALLOWS),
     "approve": (_is_function, *_ALLOWS),
     "ask": (

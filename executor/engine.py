@@ -14,6 +14,7 @@ from executor.errors import JournalError, RunError
 from executor.follow.listeners import Follower, Listener
 from executor.handle import Outcome, Run, running_loop
 from executor.journal import Durability, Journal
+from executor.learning.pricing import Learned, Pricing
 from executor.planning import Planned, given, searched
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
 from executor.record import stored
@@ -43,7 +44,9 @@ class Executor:
     of plans, `concurrency` limits how many steps of all runs are at work at once: those of the plans with the highest
     priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.asking`). `stay`: a run
     that waits for an answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume`
-    takes it up again. `capacity` is how many entries the working memory of each run has room for.
+    takes it up again. `capacity` is how many entries the working memory of each run has room for. `learned`: problems
+    are planned, and plans patched, with the costs that earlier runs let expect: those in the journal (True, or a
+    `Learning` that says how), or an `Experience`, to which what the journal has is added.
     """
 
     world: World
@@ -59,7 +62,9 @@ class Executor:
     listeners: tuple[Listener | Follower, ...] = ()
     seed: int = 0
     capacity: int = CAPACITY
+    learned: Learned = False
     performer: Performer = field(init=False, default_factory=Performer)
+    pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
     _names: set[str] = field(init=False, default_factory=set)
     """The ids that runs were given, where no journal knows them."""
@@ -70,6 +75,7 @@ class Executor:
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
         self.performer = Performer(Slots(self.concurrency))
+        self.pricing = Pricing.of(self.learned, self.journal)
 
     async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
         """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""
@@ -83,11 +89,13 @@ class Executor:
         run: str | None = None,
         memory: Mapping[str, Any] | None = None,
         entities: Mapping[str, object] | None = None,
+        learned: Learned | None = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, or a problem's best one: `planning` are options of `solve`, run in a thread.
 
-        Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names.
+        Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
+        `learned`, that of the executor counts.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
@@ -98,7 +106,8 @@ class Executor:
         made = given(self.world, what, planning, memory or (), entities)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
-        begun = Run(self, run or uuid4().hex[:12])
+        pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
+        begun = Run(self, run or uuid4().hex[:12], pricing)
         if made is not None:
             begun.take(self._state(made))
         if run is not None:
@@ -116,7 +125,7 @@ class Executor:
             made = what
         else:
             try:
-                made = await searched(self.world, *what, run.called_off)
+                made = await searched(self.world, *what, run.called_off, run.pricing)
             except BaseException:
                 self._names.discard(run.id)
                 raise
@@ -186,7 +195,7 @@ class Executor:
         self._kept()
         check_named(answers=answers, entities=entities, results=results)
         with self._driving(run):
-            taken = Run(self, run)
+            taken = Run(self, run, self.pricing)
             taken.take(self.state_of(run, entities))
             if taken.state.status.is_over:
                 return taken.outcome

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.errors import RunError
 from executor.follow.listeners import Audience
+from executor.learning.pricing import Pricing
 from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
 from executor.record.answers import is_approval, is_clear
@@ -77,8 +78,10 @@ class Run:
     It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
     """
 
-    def __init__(self, executor: Executor, run: str) -> None:
+    def __init__(self, executor: Executor, run: str, pricing: Pricing | None = None) -> None:
         self.id = run
+        self.pricing = pricing
+        """What its planning knows of earlier runs."""
         self.audience = Audience(executor.listeners)
         self.called_off = threading.Event()
         """Set when it is; a search for its plan ends by it."""
@@ -103,7 +106,9 @@ class Run:
         )
         state.memory.listen(lambda *changed: self.emit(MemorySet(*changed)))
         lacking = frozenset(executor.world.without_handler())
-        ladder = Ladder(state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit))
+        ladder = Ladder(
+            state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
+        )
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
         if self.called_off.is_set():
             stepper.abort()

@@ -6,9 +6,9 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from executor.learning.pricing import Pricing
 from executor.plans.action_plan import ActionPlan, stated, steps_of
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
@@ -17,7 +17,7 @@ from planner.kinds import is_other_problem
 from planner.model import Goal, Problem, SoftGoal
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Result
-from planner.records import replace
+from planner.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +65,28 @@ def given(
     return Planned(ActionPlan.of(what), problem)
 
 
-async def searched(world: World, problem: Any, planning: Mapping[str, Any], called_off: threading.Event) -> Planned:
+async def searched(
+    world: World,
+    problem: Any,
+    planning: Mapping[str, Any],
+    called_off: threading.Event,
+    pricing: Pricing | None = None,
+) -> Planned:
     """Return a plan for `problem`, searched for in a thread until it is `called_off`; raises `NoPlan`.
 
-    A search that was called off before it had a plan gives one without steps.
+    A search that was called off before it had a plan gives one without steps. With `pricing`, costs are those that it
+    expects.
     """
+
+    def search() -> Planned:
+        if pricing is None:
+            return _searched(world, problem, {**planning, "cancel": called_off})
+        made = _searched(world, pricing.priced(problem), {**planning, "cancel": called_off})
+        declared = problem.classical.domain if is_other_problem(problem) else problem.domain
+        return replace(made, problem=replace(made.problem, domain=declared))
+
     try:
-        return await asyncio.to_thread(_searched, world, problem, {**planning, "cancel": called_off})
+        return await asyncio.to_thread(search)
     except asyncio.CancelledError:
         called_off.set()
         raise

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Action,
         And,
         Atom,
+        Case,
         Constraint,
         ConstraintKind,
         DataParameter,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
     from planner.selection import Criterion, Ranking, rank
     from planner.solve import improve, solve
+    from planner.uncertain.expected import expected_costs
     from planner.validate import Verdict, resources, simulate, validate
 
 __all__ = [
@@ -90,6 +92,7 @@ __all__ = [
     "And",
     "Atom",
     "Budget",
+    "Case",
     "CausalLink",
     "Constraint",
     "ConstraintKind",
@@ -156,6 +159,7 @@ __all__ = [
     "created_by",
     "declared_arguments",
     "done",
+    "expected_costs",
     "explain_plan",
     "explain_unsolvable",
     "for_steps",
@@ -198,13 +202,14 @@ _MODULES = {
     "PlanError UnsupportedError",
     "explain": "Diagnosis PlanExplanation explain_plan explain_unsolvable",
     "load": "LazyProblems load load_domain",
-    "model": "OPEN TRUE Action And Atom Constraint ConstraintKind DataParameter DomainModel Done Equals Exists Forall "
-    "Formula Goal Imply Metric Not Object Or Problem SoftGoal Variable",
+    "model": "OPEN TRUE Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "
+    "Forall Formula Goal Imply Metric Not Object Or Problem SoftGoal Variable",
     "order": "CausalLink Schedule causal_links makespan partial_order schedule starts",
     "plan": "Plan Progress Result Statistics Status Step StoppedBy",
     "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
     "selection": "Criterion Ranking rank",
     "solve": "improve solve",
+    "uncertain.expected": "expected_costs",
     "validate": "Verdict resources simulate validate",
 }
 """Which module has which names."""

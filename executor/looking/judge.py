@@ -72,6 +72,7 @@ class Judgement:
     """What is to be said about an attempt.
 
     It is `known` where all of its effects were conclusively looked at, and `absent` where all of them are missing.
+    `way` says in which of several ways it came out, where that is known.
     """
 
     status: StepStatus
@@ -79,6 +80,7 @@ class Judgement:
     notes: tuple[Note, ...]
     absent: bool = False
     known: bool = False
+    way: int | None = None
 
 
 def judged(

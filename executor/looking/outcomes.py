@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Final
 
 from executor.looking.beliefs import Beliefs
@@ -10,7 +11,7 @@ from executor.looking.judge import Expected, Judgement, expected_by
 from executor.looking.observe import Looked
 from executor.looking.reports import literal_of
 from executor.record.status import StepStatus
-from planner.model import Action, Atom, Literal
+from planner.model import Action, Atom, Literal, Outcome
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Simulation
@@ -25,8 +26,25 @@ def alternatives(beliefs: Beliefs, step: Step) -> list[Expected]:
 
 
 def _variants(action: Action) -> list[Action]:
-    variants = [replace(action, provides=each.provides, modifies=each.modifies) for each in action.outcomes]
-    return [each for each in variants if (each.provides, each.modifies) != (action.provides, action.modifies)]
+    return [replace(action, provides=each.provides, modifies=each.modifies) for each in _others(action)]
+
+
+def _others(action: Action) -> list[Outcome]:
+    intended = action.provides, action.modifies
+    return [each for each in action.outcomes if (each.provides, each.modifies) != intended]
+
+
+def labels(action: Action) -> list[str]:
+    """Return what the outcomes of `action` are called: the intended one first, then those of `alternatives`."""
+    intended = action.provides, action.modifies
+    first = [each for each in action.outcomes if (each.provides, each.modifies) == intended]
+    return [label(each) for each in (*(first[:1] or [Outcome(Decimal(1), *intended)]), *_others(action))]
+
+
+def label(outcome: Outcome) -> str:
+    """Return what `outcome` is called where runs are remembered: its name, or else its effects."""
+    effects = [*map(str, outcome.provides), *(f"modifies {each}" for each in outcome.modifies)]
+    return outcome.name or ", ".join(effects) or "nothing"
 
 
 def _as_if(beliefs: Beliefs, action: Action) -> Simulation:
@@ -56,13 +74,16 @@ def as_it_came_out(
     fitting = [way for way in ways if _fits(way, known, about, beliefs)]
     certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
     if ways[0] in fitting and (_supported(ways[0], known) or not any(_supported(way, known) for way in fitting)):
-        return intended
-    for way in fitting:
+        is_known = intended.status is StepStatus.SUCCEEDED or _supported(ways[0], known)
+        return replace(intended, way=0) if is_known and intended.status.is_done else intended
+    for number, way in enumerate(ways):
+        if way not in fitting:
+            continue
         found = judge(way)
         if found.status.is_done and (certain or _supported(way, known)):
             others = tuple([note for note in looked.notes if note.fact in about and note.fact not in way.facts])
             news = tuple([note for note in others if note.holds is not beliefs.holds(note.fact)])
-            return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news))
+            return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=number)
     if not intended.absent or certain:
         return intended
     status = StepStatus.IN_DOUBT if doubt else intended.status

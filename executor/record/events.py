@@ -109,6 +109,7 @@ class StepEnded:
 
     The `values` of the `result` of one that is done are in working memory from now on. A failed step is `repeatable`
     where doing it once more cannot do it twice. One that is in doubt has `awaited` effects: what holds if it happened.
+    `outcome` is which of several declared ones came about, where that is known.
     """
 
     step: str
@@ -118,6 +119,7 @@ class StepEnded:
     facts: tuple[Note, ...] = ()
     repeatable: bool = True
     awaited: tuple[Note, ...] = ()
+    outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True)

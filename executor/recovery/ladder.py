@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from executor.learning.pricing import Pricing
 from executor.looking.survey import Survey
 from executor.record.events import Event, Rung, RungTaken
 from executor.record.state import RunState
@@ -30,6 +31,7 @@ class Ladder:
     recovery: Recovery
     without_handler: frozenset[str]
     survey: Survey
+    pricing: Pricing | None = None
     options: Options = field(init=False)
     replanning: Replanning = field(init=False)
     questions: Questions = field(init=False)
@@ -37,7 +39,7 @@ class Ladder:
 
     def __post_init__(self) -> None:
         self.options = Options(self.state, self.without_handler)
-        self.replanning = Replanning(self.state, self.emit, self.options, self.recovery)
+        self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
         self.questions = Questions(self.state, self.emit, self.asking)
         self.compensation = Compensation(
             self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit

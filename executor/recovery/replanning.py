@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from executor.learning.pricing import Pricing
 from executor.plans.action_plan import PlanStep, steps_of
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.state import RunState
@@ -31,6 +32,7 @@ class Replanning:
     emit: Callable[[Event], None]
     options: Options
     recovery: Recovery
+    pricing: Pricing | None = None
     reasons: list[str] = field(default_factory=list)
     """Why the searches since the plan failed last have found nothing."""
 
@@ -111,11 +113,12 @@ class Replanning:
         fixed = self.options.fixed()
         if self.state.hierarchy is not None:
             return repairing(self.state, self.options.problem(), fixed, left, not_first=not_first, **limits)
-        problem, done = self.options.problem(), [record.step for record in fixed]
+        declared, done = self.options.problem(), [record.step for record in fixed]
         remaining = [record.step for record in left]
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
+            problem = declared if self.pricing is None else self.pricing.priced(declared)
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
             if not wanted or found.steps is None:
                 return found

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
-from executor.looking.outcomes import alternatives, as_it_came_out
+from executor.looking.outcomes import alternatives, as_it_came_out, labels
 from executor.looking.reports import reported
 from executor.record.events import Disagreement, Event, StepEnded, StepReturned
 from executor.record.facts import Note, Provenance
@@ -70,7 +70,8 @@ class Aftermath:
             found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
         found = self._settled(record, action, found)
         if found.status.is_done:
-            self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes))
+            outcome = "" if found.way is None else labels(action)[found.way]
+            self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
             return None
         others: Sequence[Skill] = ()
         if skills and not self.aborted.is_set() and not self._is_at_work(record):

@@ -25,6 +25,9 @@ from planner.records import dataclass, field
 
 CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
+BUSY: Final = "its handler is still at work from before"
+NEVER_BEGUN: Final = frozenset({CALLED_OFF, KEPT, BUSY})
+"""Why an attempt has failed without its handler being called."""
 
 
 def checked(returned: Any) -> ActionResult:
@@ -87,18 +90,19 @@ class Performer:
         served = self._served(call.step, given, policy)
         if served is not None:
             return Attempt(served)
-        started = time.perf_counter()
+        clock = asyncio.get_running_loop().time
+        started = clock()
         if policy.lock is False and policy.rate is None:
             answer = await _answer(skill, call, given, policy.timeout)
         else:
             async with contextlib.AsyncExitStack() as turn:
                 refused = await self._refused(call, arguments, policy, aborted, turn)
-                started = time.perf_counter()
+                started = clock()
                 if refused:
                     answer = Attempt(ActionResult.failed(refused), begun=False)
                 else:
                     answer = await _answer(skill, call, given, policy.timeout)
-        answer.seconds = time.perf_counter() - started
+        answer.seconds = clock() - started
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             until = asyncio.get_running_loop().time() + policy.cache_for
             self._cache[_cache_key(call.step, given)] = until, answer.result
@@ -139,7 +143,7 @@ class Performer:
 
 async def _answer(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
     if not await is_over(at_work(call), timeout):
-        return Attempt(ActionResult.failed("its handler is still at work from before"))
+        return Attempt(ActionResult.failed(BUSY))
     try:
         returned = await _returned(skill, call, given, timeout)
         if isinstance(returned, Wait):

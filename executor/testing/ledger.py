@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from executor.testing.virtual import now
+from executor.testing.virtual import current, now
 from planner.model import Atom
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Ledger:
         return (line["strike"] for line in self._lines() if "strike" in line)
 
     def acts(self) -> Iterator[dict[str, Any]]:
-        """Yield the fields of every act, times as this process counts them."""
-        offset = now() - time.time()
+        """Yield the fields of every act, times as a loop counts them that begins now, or has begun."""
+        offset = (0.0 if current() is None else now()) - time.time()
         for line in self._lines():
             if "strike" not in line:
                 facts = {name: tuple([_atom(each) for each in line[name]]) for name in ("added", "removed", "written")}

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from planner.annotations import Any, Final
 from planner.errors import DeclarationError, Location
-from planner.model.atoms import OPEN, Atom, Variable
+from planner.model.atoms import OPEN, Atom, Term, Variable
 from planner.model.formulas import TRUE, Formula, Not
 from planner.model.numbers import Number, exact_number
 from planner.records import dataclass, field
@@ -72,6 +72,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """How likely it is what comes of the steps that `arguments` cover: an open argument covers everything.
+
+    `outcomes` are the probabilities of the action's outcomes, in their order; without any, these are as declared.
+    """
+
+    arguments: tuple[Term, ...]
+    risk: Decimal = Decimal(0)
+    outcomes: tuple[Decimal, ...] = ()
+
+    def covers(self, arguments: tuple[Term, ...]) -> bool:
+        """Return whether the case is one of steps with these `arguments`; there may be more for what is created."""
+        return all(mine in (OPEN, other) for mine, other in zip(self.arguments, arguments, strict=False))
+
+
+@dataclass(frozen=True, slots=True)
 class From:
     """A data parameter's source: the field at `path` of the result of the step that provides `fact`."""
 
@@ -101,7 +117,8 @@ class Action:
     `provides` and `modifies` are its unconditional effects, `when` the conditional and universal ones. `cost` is the
     sum of its terms; an empty tuple costs 0. `after` are patterns `action(args…)` of actions that must have run before.
     `uses` says how much of each resource a step takes, as `cost` does; budgets limit the sums. `senses` are patterns of
-    facts of which the step says whether they hold. `duration` is in seconds; without one, steps take no time.
+    facts of which the step says whether they hold. `duration` is in seconds; without one, steps take no time. Of the
+    `cases`, the first that covers a step says its risk and the probabilities of its outcomes.
     """
 
     name: str
@@ -123,6 +140,15 @@ class Action:
     examples: tuple[str, ...] = ()
     uses: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
     senses: tuple[Atom, ...] = ()
+    cases: tuple[Case, ...] = ()
+
+    def odds(self, arguments: tuple[Term, ...]) -> tuple[Decimal, tuple[Decimal, ...]]:
+        """Return the risk of a step with these `arguments`, and the probabilities of the outcomes."""
+        declared = tuple([each.probability for each in self.outcomes])
+        for case in self.cases:
+            if case.covers(arguments):
+                return case.risk, case.outcomes or declared
+        return self.risk, declared
 
     @property
     def effects(self) -> tuple[When, ...]:

@@ -1,0 +1,171 @@
+"""The attempts at actions of which the events of a run tell, and what came of each.
+
+| how it ended | counts as |
+| --- | --- |
+| SUCCEEDED | done, with the outcome that was seen |
+| UNVERIFIED | said: done by the word of a handler, or of a person who was asked |
+| FAILED, PARTIAL, tried again | failed |
+| IN_DOUBT | open until somebody settles it |
+| it never began, as its requirements did not hold, it was refused, or a lock was kept | nothing |
+| its process died meanwhile, or it failed last in a run that was called off | nothing |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from executor.record.status import RunStatus, StepStatus
+from executor.steps.perform import NEVER_BEGUN
+
+
+class Verdict(Enum):
+    """What came of an attempt."""
+
+    DONE = "it came out as declared, and that was seen"
+    SAID = "somebody says that it came out as declared, and nobody has looked"
+    FAILED = "it did not come out as declared"
+    OPEN = "nobody can say"
+
+
+READ: Final = frozenset(
+    {
+        "RunStarted",
+        "RunResumed",
+        "RunEnded",
+        "PlanChanged",
+        "RungTaken",
+        "StepStarted",
+        "StepReturned",
+        "StepWaiting",
+        "StepEnded",
+    }
+)
+"""The kinds of events that tell of attempts."""
+_VERDICTS: Final = {
+    StepStatus.SUCCEEDED.name: Verdict.DONE,
+    StepStatus.UNVERIFIED.name: Verdict.SAID,
+    StepStatus.FAILED.name: Verdict.FAILED,
+    StepStatus.PARTIAL.name: Verdict.FAILED,
+    StepStatus.PENDING.name: Verdict.FAILED,  # somebody says that it did not happen, and it is to be done again
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One attempt at `action` with `arguments`, objects by parameter.
+
+    What it took is None where nobody said: a handler that failed, and gives no `cost` or `tokens`, has said nothing of
+    them. `outcome` is which of several declared ones came about, "" where that is not known.
+    """
+
+    action: str
+    arguments: tuple[tuple[str, str], ...]
+    verdict: Verdict
+    outcome: str = ""
+    cost: float | None = None
+    seconds: float | None = None
+    tokens: float | None = None
+
+
+@dataclass(slots=True)
+class _Begun:
+    """An attempt that has begun: what its handler gave, and whether it waits, is in doubt, or lost its process."""
+
+    result: Mapping[str, Any] | None = None
+    answered: bool = False
+    waits: bool = False
+    in_doubt: bool = False
+    died: bool = False
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the attempt says nothing of its action."""
+        return self.died or (self.result or {}).get("error") in NEVER_BEGUN
+
+
+class Reader:
+    """Takes the events of one run, as their kinds and data; `trials` are those that are over, or in doubt by now."""
+
+    def __init__(self) -> None:
+        self._over: list[Trial] = []
+        self._failed_last: list[Trial] = []
+        """Those that failed with nothing done about it since."""
+        self._begun: dict[str, _Begun] = {}
+        self._steps: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The attempts, in the order in which they ended."""
+        doubts = [self._trial(step, begun, Verdict.OPEN) for step, begun in self._begun.items() if begun.in_doubt]
+        return [*self._over, *self._failed_last, *doubts]
+
+    def take(self, kind: str, data: Mapping[str, Any]) -> None:  # noqa: C901 - a case for each kind of event
+        """Take in what happened."""
+        match kind:
+            case "RunStarted":
+                self._plan(data["plan"]["steps"])
+            case "PlanChanged":
+                self._plan(data["steps"])
+                self._go_on()
+            case "StepStarted":
+                self._start(data["step"])
+            case "StepReturned":
+                self._return(data)
+            case "StepWaiting" if data["step"] in self._begun:
+                self._begun[data["step"]].waits = True
+            case "StepEnded" if data["step"] in self._begun:
+                self._end(data)
+            case "RungTaken":
+                self._go_on()
+            case "RunResumed":
+                for begun in self._begun.values():
+                    begun.died |= not (begun.answered or begun.waits or begun.in_doubt)
+            case "RunEnded":
+                if data["status"] == RunStatus.CANCELLED.name:
+                    self._failed_last.clear()
+                self._go_on()
+
+    def _plan(self, steps: Iterable[Mapping[str, Any]]) -> None:
+        for each in steps:
+            self._steps[each["id"]] = each["action"], tuple(each["arguments"].items())
+
+    def _go_on(self) -> None:
+        self._over += self._failed_last
+        self._failed_last.clear()
+
+    def _start(self, step: str) -> None:
+        self._go_on()
+        before = self._begun.get(step)
+        if before is not None and not before.says_nothing:
+            self._over.append(self._trial(step, before, Verdict.FAILED))
+        self._begun[step] = _Begun()
+
+    def _return(self, data: Mapping[str, Any]) -> None:
+        begun = self._begun.get(data["step"])
+        if begun is not None:
+            begun.result, begun.answered = data["result"], True
+            begun.in_doubt, begun.waits = False, False
+
+    def _end(self, data: Mapping[str, Any]) -> None:
+        step, begun = data["step"], self._begun[data["step"]]
+        begun.result = data["result"] or begun.result
+        begun.in_doubt = data["status"] == StepStatus.IN_DOUBT.name
+        verdict = _VERDICTS.get(data["status"])
+        if begun.in_doubt or verdict is None:
+            return
+        del self._begun[step]
+        if begun.says_nothing:
+            return
+        trial = self._trial(step, begun, verdict, data.get("outcome", ""))
+        (self._failed_last if verdict is Verdict.FAILED else self._over).append(trial)
+
+    def _trial(self, step: str, begun: _Begun, verdict: Verdict, outcome: str = "") -> Trial:
+        action, arguments = self._steps[step]
+        result = begun.result or {}
+        metrics = result.get("metrics") or {}
+        nothing = 0.0 if result.get("success") else None
+        cost, tokens = (metrics.get(name) or nothing for name in ("cost", "tokens"))
+        return Trial(action, arguments, verdict, outcome, cost, metrics.get("duration"), tokens)
