@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         Variable,
     )
     from planner.order import CausalLink, Schedule, causal_links, makespan, partial_order, schedule, starts
-    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy
+    from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StoppedBy, Supposition
     from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
     from planner.selection import Criterion, Ranking, rank
     from planner.solve import improve, solve
@@ -143,6 +143,7 @@ __all__ = [
     "Status",
     "Step",
     "StoppedBy",
+    "Supposition",
     "Undo",
     "UndoStep",
     "UnsupportedError",
@@ -205,7 +206,7 @@ _MODULES = {
     "model": "OPEN TRUE Action And Atom Case Constraint ConstraintKind DataParameter DomainModel Done Equals Exists "
     "Forall Formula Goal Imply Metric Not Object Or Problem SoftGoal Variable",
     "order": "CausalLink Schedule causal_links makespan partial_order schedule starts",
-    "plan": "Plan Progress Result Statistics Status Step StoppedBy",
+    "plan": "Plan Progress Result Statistics Status Step StoppedBy Supposition",
     "repair": "Left Mended Patch Undo UndoStep Written mend patch undo",
     "selection": "Criterion Ranking rank",
     "solve": "improve solve",

@@ -15,7 +15,7 @@ from planner.errors import NoPlan
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
-    from planner.model import Number
+    from planner.model import Atom, Number
 
 
 class Status(Enum):
@@ -52,16 +52,43 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Supposition:
+    """An unknown `fact` that a plan takes to hold, or not, as `holds` says.
+
+    `steps` are the numbers, from 1, of those that rest on it, and `goal` says whether the goal itself does. `seen` is
+    the number of the step that looks at it before; None where no step does.
+    """
+
+    fact: Atom
+    holds: bool
+    steps: tuple[int, ...] = ()
+    goal: bool = False
+    seen: int | None = None
+
+    def __str__(self) -> str:
+        supposed = str(self.fact) if self.holds else f"not {self.fact}"
+        looked = "no step looks at it" if self.seen is None else f"step {self.seen} looks at it"
+        resting = [f"step {number}" for number in self.steps] + (["the goal"] if self.goal else [])
+        return f"{supposed} ({looked}; {_together(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the supposition as JSON-ready data, the fact as text."""
+        values = {"fact": str(self.fact), "holds": self.holds, "steps": list(self.steps), "goal": self.goal}
+        return {**values, "seen": self.seen}
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A sequence of steps for `problem`.
 
     A plan that came of tasks has them in `tree`, whose `to_dict` gives it as data; `problem` is then the hierarchical
-    one.
+    one. Where facts are unknown, it works on `suppositions` about them.
     """
 
     steps: tuple[Step, ...]
     problem: Any = field(repr=False, compare=False)
     tree: Any = field(default=None, repr=False, compare=False)
+    suppositions: tuple[Supposition, ...] = field(default=(), compare=False)
 
     @property
     def cost(self) -> Number:
@@ -75,12 +102,20 @@ class Plan:
         return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], "decomposition": …}`."""
+        """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
+
+        `decomposition` and `suppositions` are there where there are any.
+        """
         steps = [
             {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
             for step in self.steps
         ]
-        return {"steps": steps} if self.tree is None else {"steps": steps, "decomposition": self.tree.to_dict()}
+        data: dict[str, Any] = {"steps": steps}
+        if self.tree is not None:
+            data["decomposition"] = self.tree.to_dict()
+        if self.suppositions:
+            data["suppositions"] = [each.to_dict() for each in self.suppositions]
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +217,11 @@ class Progress:
     lower_bound: Number | None
     elapsed: float
     statistics: Statistics
+
+
+def _together(parts: list[str]) -> str:
+    """Return `parts` as one phrase."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def exact_sum(numbers: Iterable[Number]) -> Number:

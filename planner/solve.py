@@ -65,6 +65,12 @@ def solve(
 
         return solve_with(problem, engine, **within)
     search = checked_names(mode, search, heuristic)
+    if problem.unknown:
+        from planner.unknown.solving import solve_with_unknown  # noqa: PLC0415 - few problems need it
+
+        planning: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "on_progress": on_progress}
+        planning |= {"simulations": simulations, "seed": seed}
+        return solve_with_unknown(problem, solve, Budget(time_limit, memory_limit, cancel), **planning)
     refused = unsupported(problem, takes=("budgets",))
     if refused is None and problem.budgets and search is not None:
         refused = _uncounted(search)

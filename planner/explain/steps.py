@@ -10,8 +10,9 @@ from planner.creation import for_steps
 from planner.explain.words import readable
 from planner.model import Problem
 from planner.order import CausalLink, causal_links, purposes
-from planner.plan import Plan, Step, json_number
-from planner.validate import Simulation, validate
+from planner.plan import Plan, Step, Supposition, json_number
+from planner.records import replace
+from planner.validate import Simulation, as_supposed, validate
 
 ELIMINATION: Final = 300
 """Up to how many steps leaving each of them out is tried; the time grows with the square of the plan's length."""
@@ -54,10 +55,14 @@ class StepExplanation:
 
 @dataclass(frozen=True, slots=True)
 class PlanExplanation:
-    """Why each step of a valid plan is there; `leaner` is the plan without what is redundant, None if nothing is."""
+    """Why each step of a valid plan is there; `leaner` is the plan without what is redundant, None if nothing is.
+
+    Where facts are unknown, `suppositions` are what the plan takes to hold.
+    """
 
     steps: tuple[StepExplanation, ...]
     leaner: Plan | None = field(default=None)
+    suppositions: tuple[Supposition, ...] = ()
 
     @property
     def redundant(self) -> tuple[int, ...]:
@@ -84,6 +89,7 @@ class PlanExplanation:
         if self.leaner is not None:
             numbers = ", ".join(map(str, self.redundant))
             yield f"The plan is valid without {numbers}, at cost {self.leaner.cost}."
+        yield from [f"The plan supposes {supposition}." for supposition in self.suppositions]
 
     def _story(self, chain: Sequence[Service]) -> str:
         first, *rest = chain
@@ -97,17 +103,22 @@ class PlanExplanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-ready data."""
-        return {
+        data = {
             "steps": [each.to_dict() for each in self.steps],
             "redundant": list(self.redundant),
             "leaner": self.leaner.to_dict() if self.leaner is not None else None,
         }
+        if self.suppositions:
+            data["suppositions"] = [each.to_dict() for each in self.suppositions]
+        return data
 
 
 def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
     """Return why each step of `plan` is there. Raises `PlanError` for a plan that is not valid."""
-    source, problem = problem, for_steps(problem, plan.steps)
-    links, chains = causal_links(problem, plan), purposes(problem, plan)
+    source, expanded = problem, for_steps(problem, plan.steps)
+    problem, suppositions = as_supposed(expanded, plan)
+    plan = replace(plan, suppositions=suppositions)
+    links, chains = causal_links(expanded, plan), purposes(expanded, plan)
     served: dict[int, list[CausalLink]] = {number: [] for number in chains}
     for link in links:
         if link.provider in served:
@@ -124,7 +135,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
         for number, step in enumerate(plan.steps, start=1)
     ]
     leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), source)
-    return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None)
+    return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None, suppositions)
 
 
 def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tuple[Service, ...]:
@@ -141,13 +152,13 @@ def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
 
     `useful` are the steps that serve the goal: leaving out the others changes nothing for them. Then each step is left
     out together with all that can then not be applied, if the goal is still reached (action elimination, Nakhost and
-    Müller 2010).
+    Müller 2010). Steps that look at what is unknown and relied on stay.
     """
-    kept = useful
+    kept, looks = useful, {each.seen for each in plan.suppositions if each.seen is not None}
     if len(kept) <= ELIMINATION:
         for number in useful:
             fewer = _without(number, kept, problem, plan) if number in kept else None
-            kept = kept if fewer is None else fewer
+            kept = kept if fewer is None or not looks <= {*fewer} else fewer
     verdict = validate(problem, [plan.steps[number - 1] for number in kept])
     assert verdict.valid, verdict.reason  # noqa: S101 - what is called redundant must be
     return kept

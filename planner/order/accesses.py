@@ -11,7 +11,7 @@ from planner.order.bounds import possible_world
 from planner.order.support import Literals, RankedWorld, Support
 from planner.plan import Plan, Step
 from planner.records import dataclass
-from planner.validate import Changes, Replay, Simulation, Verdict
+from planner.validate import Changes, Replay, Simulation, Verdict, as_supposed
 from planner.validate.ready import Ready, Test, split
 from planner.validate.simulation import bound
 from planner.validate.state import State
@@ -25,13 +25,14 @@ class Access:
     """What one step reads and writes.
 
     `reads` are literals that suffice for the step to be applicable and to do what it did; `ran` the patterns of
-    actions that must have run before it.
+    actions that must have run before it. `looks` are unknown facts on which later steps rest and at which it looks.
     """
 
     step: Step
     reads: Literals
     changes: Changes
     ran: tuple[Atom, ...]
+    looks: tuple[Atom, ...] = ()
 
 
 def accesses(problem: Problem, plan: Plan) -> list[Access]:
@@ -39,13 +40,18 @@ def accesses(problem: Problem, plan: Plan) -> list[Access]:
 
     Raises `PlanError` for an invalid plan.
     """
+    problem, suppositions = as_supposed(problem, plan)
     reads, changes = _replayed(problem, plan.steps)
     if None in reads:
         reads = list(_traced(problem, plan.steps, reads, changes))
     actions = problem.domain.actions
     histories = [_history(actions[step.action], step) for step in plan.steps]
-    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), strict=True)
-    return [Access(step, known or Literals(), change, history) for step, known, change, history in every]
+    looks: list[tuple[Atom, ...]] = [()] * (len(plan.steps) + 1)
+    for each in suppositions:
+        if each.seen is not None:
+            looks[each.seen - 1] += (each.fact,)
+    every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), looks, strict=True)
+    return [Access(step, known or Literals(), change, history, seen) for step, known, change, history, seen in every]
 
 
 def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:

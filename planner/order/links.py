@@ -17,7 +17,7 @@ INITIAL = 0
 
 @dataclass(frozen=True, slots=True)
 class CausalLink:
-    """Step `provider` makes `condition` hold for step `consumer`.
+    """Step `provider` makes `condition` hold for step `consumer`, or sees that it does.
 
     Provider 0 is the initial state, or what ran before it; the consumer after the last step is the goal. A fact
     `ran-<action>(…)` says that an action has run.
@@ -49,7 +49,7 @@ def links_between(found: Sequence[Access], ran: Sequence[Atom]) -> tuple[CausalL
         for pattern in access.ran:
             links[_ran(pattern, ran, found, number)] = None
         changes = access.changes
-        writers.update(dict.fromkeys((*changes.added, *changes.removed), number))
+        writers.update(dict.fromkeys((*access.looks, *changes.added, *changes.removed), number))
     return tuple(links)
 
 

@@ -4,6 +4,7 @@ plan(problem).step("move", "r2", "hall", "lab").end()      a plan, replayed by t
 check_cases([Case("one", problem, 2, ("move(r2, hall, lab)",))])
 random_problem(7), problems()                              by seed, and as a Hypothesis strategy
 brute_force(problem), transition_system(problem)           every reachable state of the declared problem
+worlds(problem)                                            the ways in which what is unknown may turn out
 """
 
 from planner.testing.brute import (
@@ -17,6 +18,7 @@ from planner.testing.builder import PlanBuilder, plan, steps_from
 from planner.testing.cases import Case, check_cases
 from planner.testing.random_formulas import Features
 from planner.testing.random_problems import ALL, STRIPS, problems, random_problem, random_task
+from planner.testing.worlds import worlds
 
 __all__ = [
     "ALL",
@@ -35,4 +37,5 @@ __all__ = [
     "random_task",
     "steps_from",
     "transition_system",
+    "worlds",
 ]

@@ -15,7 +15,8 @@ from planner.annotations import Any
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.domain import creates_objects
-from planner.plan import Plan, Step
+from planner.model.hidden import decided
+from planner.plan import Plan, Step, Supposition
 from planner.records import replace
 from planner.validate.deadline import lateness
 from planner.validate.effects import Changes
@@ -24,21 +25,56 @@ from planner.validate.simulation import Objection, Simulation
 from planner.validate.uses import resources
 from planner.validate.verdict import Verdict
 
-__all__ = ["Changes", "Objection", "Replay", "Simulation", "Verdict", "resources", "simulate", "validate"]
+__all__ = [
+    "Changes",
+    "Objection",
+    "Replay",
+    "Simulation",
+    "Verdict",
+    "as_supposed",
+    "resources",
+    "simulate",
+    "validate",
+]
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
     """Check that `steps` lead from the initial state of `problem` to its goal, within its budgets and its deadline.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
-    raises for a bad plan; raises `InputError` where the problem itself means nothing, `UnsupportedError` where it
-    leaves facts unknown.
+    raises for a bad plan; raises `InputError` where the problem itself means nothing. Where it leaves facts unknown, a
+    plan is valid on suppositions about them, which the verdict lists; those of a `Plan` come first.
     """
     _check_arguments(problem, steps)
+    expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
     problem = _for_steps(problem, steps)
+    if not problem.unknown:
+        return _replayed(problem, steps, claimed_cost)
+    from planner.validate.resting import verdict_supposing  # noqa: PLC0415 - few problems need it
+
+    return verdict_supposing(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))
+
+
+def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:
+    """Return `problem` with nothing unknown: unknown facts are as `plan` supposes; and what it supposes.
+
+    A plan that says nothing about that is asked what it has to suppose. Raises `PlanError` for one that is not valid.
+    """
+    if not problem.unknown:
+        return problem, ()
+    suppositions = plan.suppositions
+    if not suppositions:
+        verdict = validate(problem, plan)
+        if not verdict.valid:
+            raise PlanError(f"this plan is not valid: {verdict.reason}")
+        suppositions = verdict.suppositions
+    return decided(problem, [each.fact for each in suppositions if each.holds]), suppositions
+
+
+def _replayed(problem: Problem, steps: Sequence[Step], claimed_cost: Number | None) -> Verdict:
     replay = Replay(problem)
     for step in steps:
         verdict = replay.objection(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.annotations import Any
 from planner.model import Formula, Number
-from planner.plan import StoppedBy, json_number
+from planner.plan import StoppedBy, Supposition, json_number
 from planner.records import dataclass
 
 
@@ -15,7 +15,8 @@ class Verdict:
     `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
     the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
     that does not hold. `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words.
-    Where a limit was reached before it was known whether the plan is valid, `stopped_by` says which.
+    Where a limit was reached before it was known whether the plan is valid, `stopped_by` says which. Where facts are
+    unknown, a valid plan works if they are as in `suppositions`.
     """
 
     valid: bool
@@ -25,18 +26,20 @@ class Verdict:
     condition: Formula | None = None
     unmet: tuple[Formula, ...] = ()
     stopped_by: StoppedBy | None = None
+    suppositions: tuple[Supposition, ...] = ()
 
     def __bool__(self) -> bool:
         raise TypeError("a Verdict is neither true nor false; ask verdict.valid")
 
     def __str__(self) -> str:
         if self.valid:
-            return f"valid, cost {self.cost}"
+            supposed = f", if {' and '.join(map(str, self.suppositions))}" if self.suppositions else ""
+            return f"valid, cost {self.cost}{supposed}"
         return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as JSON-ready data, formulas as text."""
-        return {
+        """Return the verdict as JSON-ready data, formulas as text; `suppositions` where there are any."""
+        data: dict[str, Any] = {
             "valid": self.valid,
             "cost": json_number(self.cost),
             "reason": self.reason,
@@ -45,3 +48,6 @@ class Verdict:
             "unmet": [str(part) for part in self.unmet],
             "stopped_by": None if self.stopped_by is None else self.stopped_by.name.lower(),
         }
+        if self.suppositions:
+            data["suppositions"] = [each.to_dict() for each in self.suppositions]
+        return data

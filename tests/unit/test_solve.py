@@ -313,7 +313,6 @@ def with_action(**changes):
 @pytest.mark.parametrize(
     ("given", "construct"),
     [
-        (replace(chain(), unknown=(fact("p1"),)), "unknown facts"),
         (replace(chain(), goal=Goal(fact("p3"), (SoftGoal(fact("p1"), 1),))), "soft goals"),
     ],
 )

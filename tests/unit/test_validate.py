@@ -412,9 +412,9 @@ def test_uses_without_a_value_are_named() -> None:
     assert verdict.reason == "step 1 pay(a): its use of money fee(a) has no value in problem 'p'"
 
 
-def test_what_is_not_known_yet_is_refused() -> None:
+def test_what_is_unknown_has_no_states_to_go_through() -> None:
     with pytest.raises(UnsupportedError, match="unknown"):
-        validate(problem_of(unknown=atoms("p")), [])
+        next(simulate(problem_of(unknown=atoms("p")), []))
 
 
 def test_copies_go_their_own_way() -> None:
