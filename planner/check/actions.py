@@ -6,7 +6,19 @@ from collections.abc import Iterator
 
 from planner.check.findings import Finding, Level
 from planner.check.usage import plain_atoms
-from planner.model import Action, And, Atom, CostFunction, DomainModel, Equals, Formula, Not, When, is_variable
+from planner.model import (
+    Action,
+    And,
+    Atom,
+    CostFunction,
+    CostTerm,
+    DomainModel,
+    Equals,
+    Formula,
+    Not,
+    When,
+    is_variable,
+)
 from planner.model.actions import added, deleted
 from planner.model.atoms import terms_of
 from planner.model.formulas import free_variables
@@ -20,10 +32,11 @@ def check_action(action: Action, domain: DomainModel) -> Iterator[Finding]:
     yield from _contradictions(action)
     yield from _effects(action)
     yield from _known_effects(action, domain)
+    yield from _outcomes(action)
 
 
 def _unused_parameters(action: Action) -> Iterator[Finding]:
-    if any(isinstance(term, CostFunction) for term in action.cost):
+    if any(isinstance(term, CostFunction) for term in _amounts(action)):
         return
     used = _terms(action)
     for parameter in action.parameters:
@@ -57,12 +70,19 @@ def _terms(action: Action) -> set[str]:
         *(atom for effect in effects for atom in (*added(effect.provides), *deleted(effect.provides))),
         *(atom for effect in effects for atom in effect.modifies),
         *(atom for outcome in action.outcomes for atom in outcome.modifies),
-        *(term for term in action.cost if isinstance(term, Atom)),
+        *(term for term in _amounts(action) if isinstance(term, Atom)),
         *action.after,
+        *action.senses,
         *(parameter.source.fact for parameter in action.data if parameter.source is not None),
     ]
     conditions = [action.requires, *(effect.requires for effect in effects)]
     return terms_of(atoms) | {name for condition in conditions for name in free_variables(condition)}
+
+
+def _amounts(action: Action) -> Iterator[CostTerm]:
+    yield from action.cost
+    for terms in action.uses.values():
+        yield from terms
 
 
 def _contradictions(action: Action) -> Iterator[Finding]:
@@ -122,7 +142,7 @@ def _find(parents: dict[str, str], term: str) -> str:
 
 def _effects(action: Action) -> Iterator[Finding]:
     place = f"action {action.name}"
-    if not action.effects and not action.outcomes:
+    if not action.effects and not action.outcomes and not action.senses:
         yield Finding(Level.WARNING, "no-effect", place, "it provides and modifies nothing")
     for effect in action.effects:
         for atom in sorted(set(added(effect.provides)) & set(deleted(effect.provides)), key=str):
@@ -140,3 +160,17 @@ def _known_effects(action: Action, domain: DomainModel) -> Iterator[Finding]:
         if atom in required and not ends:
             message = f"it provides {atom}, which it also requires: that changes nothing"
             yield Finding(Level.NOTE, "known-effect", f"action {action.name}", message)
+
+
+def _outcomes(action: Action) -> Iterator[Finding]:
+    """Report outcomes that are alike, and that none is what the action says it provides."""
+    effects = [(frozenset(each.provides), frozenset(each.modifies)) for each in action.outcomes]
+    place = f"action {action.name}"
+    for at, effect in enumerate(effects):
+        first = effects.index(effect)
+        if first < at:
+            message = f"its outcomes {first + 1} and {at + 1} have the same effects"
+            yield Finding(Level.NOTE, "equal-outcomes", place, message, "one with the sum of both will do")
+    if effects and (frozenset(action.provides), frozenset(action.modifies)) not in effects:
+        message = "none of its outcomes is what it provides and modifies, which plans may count on"
+        yield Finding(Level.WARNING, "unintended-outcomes", place, message, "make that an outcome, or change it")

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from planner.budget import Budget
 from planner.check.actions import check_action
+from planner.check.demands import check_constraints, check_demands
 from planner.check.findings import Finding, Level
+from planner.check.possible import possible
 from planner.check.reach import check_reach
 from planner.check.single import check_single_values
 from planner.check.usage import usage
@@ -24,9 +26,12 @@ def check_problem(problem: Problem, budget: Budget | None = None) -> list[Findin
     """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain, budget = problem.domain, budget or Budget()
     found = [*_single_actions(domain), *check_predicates(domain, usage(domain), problem), *check_types(domain)]
+    found += check_demands(problem)
     enough = with_enough(problem)
     if enough is not None:
-        found += [*check_reach(enough, budget), *check_single_values(enough, budget)]
+        reach = possible(enough, budget)
+        found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
+        found += check_single_values(enough, budget)
     return worst_first(found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from planner.model import Action, Atom, DomainModel, Formula, Goal
+from planner.model import Action, Atom, DomainModel, Formula, Goal, Problem
 from planner.model.actions import added, deleted
 from planner.model.formulas import atoms_in, conjuncts
 
@@ -22,6 +22,7 @@ class Usage:
     needed: dict[str, list[str]] = field(default_factory=dict)
     provided: dict[str, list[str]] = field(default_factory=dict)
     ended: dict[str, list[str]] = field(default_factory=dict)
+    sensed: dict[str, list[str]] = field(default_factory=dict)
 
 
 def usage(domain: DomainModel) -> Usage:
@@ -35,6 +36,7 @@ def usage(domain: DomainModel) -> Usage:
         _note(found.provided, place, (atom for outcome in action.outcomes for atom in added(outcome.provides)))
         _note(found.ended, place, (atom for effect in action.effects for atom in deleted(effect.provides)))
         _note(found.ended, place, (atom for effect in action.effects for atom in effect.modifies))
+        _note(found.sensed, place, action.senses)
     for axiom in domain.axioms:
         _note(found.required, f"derived predicate {axiom.predicate}", atoms_in(axiom.condition))
         _note(found.provided, f"derived predicate {axiom.predicate}", [axiom.head])
@@ -64,6 +66,14 @@ def goal_atoms(goal: Goal) -> Iterator[Atom]:
     yield from atoms_in(goal.hard)
     for wish in goal.soft:
         yield from atoms_in(wish.condition)
+
+
+def wanted_atoms(problem: Problem) -> Iterator[Atom]:
+    """Yield all atoms that the goal of `problem` mentions, or one of its constraints."""
+    yield from goal_atoms(problem.goal)
+    for constraint in problem.constraints:
+        for condition in constraint.conditions:
+            yield from atoms_in(condition)
 
 
 def _note(table: dict[str, list[str]], place: str, atoms: Iterable[Atom]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.check.findings import Finding, Level
-from planner.check.usage import Usage, goal_atoms
+from planner.check.usage import Usage, wanted_atoms
 from planner.errors import did_you_mean
 from planner.model import ROOT_TYPE, DomainModel, Problem
 
@@ -13,10 +13,13 @@ from planner.model import ROOT_TYPE, DomainModel, Problem
 def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
     """Yield predicates with a missing side; with a problem, its facts and goal count too."""
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
-    wanted = {atom.predicate for atom in goal_atoms(problem.goal)} if problem else set()
+    wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
     for name in domain.predicates:
         required, provided = name in uses.required or name in wanted, name in uses.provided
-        if not required and not provided:
+        if not required and not provided and name in uses.sensed:
+            message = f"{_listed(uses.sensed[name])} senses it, and nothing requires it"
+            yield Finding(Level.NOTE, "never-required", f"predicate {name}", message)
+        elif not required and not provided:
             used = "only ended" if name in uses.ended else "used nowhere"
             yield Finding(Level.WARNING, "unused-predicate", f"predicate {name}", f"it is {used} in the domain")
         elif not required:
