@@ -14,6 +14,7 @@ from planner.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.budget import Budget
+    from planner.candidates import Candidates, CandidateSet, candidates, k_best
     from planner.check import Finding, check_domain, check_problem
     from planner.creation import created_by, declared_arguments, for_steps, with_placeholders
     from planner.declare import (
@@ -92,6 +93,8 @@ __all__ = [
     "And",
     "Atom",
     "Budget",
+    "CandidateSet",
+    "Candidates",
     "Case",
     "CausalLink",
     "Constraint",
@@ -154,6 +157,7 @@ __all__ = [
     "always",
     "at_most",
     "before",
+    "candidates",
     "causal_links",
     "check_domain",
     "check_problem",
@@ -167,6 +171,7 @@ __all__ = [
     "forbidden",
     "improve",
     "json_schema",
+    "k_best",
     "load",
     "load_domain",
     "makespan",
@@ -194,6 +199,7 @@ __all__ = [
 
 _MODULES = {
     "budget": "Budget",
+    "candidates": "CandidateSet Candidates candidates k_best",
     "check": "Finding check_domain check_problem",
     "creation": "created_by declared_arguments for_steps with_placeholders",
     "declare": "FIXED Domain Entity From Outcome PredicateRef When always at_most before done forbidden mandatory "

@@ -34,17 +34,19 @@ from planner.records import dataclass, replace
 from planner.task import Task
 
 
-def ground(problem: Problem, budget: Budget) -> Task:
+def ground(problem: Problem, budget: Budget, *, whole: bool = False) -> Task:
     """Return the ground task of `problem`: reachable, relevant, with mutex groups as variables.
 
-    A goal that no relaxed plan reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the
-    budget is used up, `InputError` for costs without a value and axioms that are not stratified.
+    The `whole` has what is not relevant, too: every action that can change anything. A goal that no relaxed plan
+    reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the budget is used up,
+    `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        return ground_adl(to_adl(relevant_part(problem)), budget, {})
+        source = to_adl(problem if whole else relevant_part(problem))
+        return ground_adl(source, budget, {}, whole=whole)
 
 
-def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str]) -> Task:
+def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str], *, whole: bool = False) -> Task:
     """Return the ground task of a plain ADL problem, as `ground` does.
 
     Actions that `together` gives the same name are kept or dropped together, for the same arguments, unless they change
@@ -57,7 +59,8 @@ def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str]) -> 
     if together:
         found.task.actions += one_by_one(found.task.tables)
         found.task.tables = []
-    keep_relevant(found.task, relevant_literals(found.task, budget), budget, together)
+    if not whole:
+        keep_relevant(found.task, relevant_literals(found.task, budget), budget, together)
     return _finish(found.task, found.atoms, budget)
 
 

@@ -21,6 +21,11 @@ class LastIn:
     def __bool__(self) -> bool:
         return bool(self._keys)
 
+    @property
+    def lowest(self) -> int:
+        """The smallest f; there must be an entry."""
+        return self._keys[0][0]
+
     def push(self, f: int, h: int, entry: Any) -> None:
         """Put `entry` in."""
         key = (f, h)

@@ -1,0 +1,15 @@
+"""The best plans, one after the other: in the order of their costs, proved, each once.
+
+explore      the states that plans of up to some cost go through, in plain Python
+part         those states, with what it costs from each to the goal
+commuting    which steps may change places
+completions  the ways on from a state, the next best one whenever it is asked for
+listing      raising the bound until there are plans enough
+iterate      `candidates`: plans for whoever asks for them, checked
+best         `k_best`: a set of plans, and what is proved of it
+"""
+
+from planner.candidates.best import CandidateSet, k_best
+from planner.candidates.iterate import Candidates, candidates
+
+__all__ = ["CandidateSet", "Candidates", "candidates", "k_best"]

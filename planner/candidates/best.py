@@ -1,0 +1,66 @@
+"""`k_best`: the cheapest plans as a set, and what is proved of it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from planner.annotations import TYPE_CHECKING, Any
+from planner.candidates.iterate import candidates
+from planner.errors import InputError
+from planner.model import Number, Problem
+from planner.plan import Plan, StoppedBy, json_number
+from planner.records import dataclass
+
+if TYPE_CHECKING:
+    import threading
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSet:
+    """Some plans, by their costs.
+
+    `proved`: no plan that is not among them costs less than any of them. All others cost `lower_bound` or more; None
+    where there are no others: then the set is `complete`. `stopped_by` says why there are no more: FIRST_PLAN where
+    there are as many as were asked for.
+    """
+
+    plans: tuple[Plan, ...]
+    proved: bool
+    stopped_by: StoppedBy
+    lower_bound: Number | None
+    complete: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the set as JSON-ready data."""
+        return {
+            "candidates": [{"cost": json_number(plan.cost), **plan.to_dict()} for plan in self.plans],
+            "proved": self.proved,
+            "stopped_by": self.stopped_by.name.lower(),
+            "lower_bound": json_number(self.lower_bound),
+            "complete": self.complete,
+        }
+
+
+def k_best(
+    problem: Problem,
+    k: int,
+    *,
+    within: Number | float | None = None,
+    orders: bool = False,
+    wasteful: bool = False,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> CandidateSet:
+    """Return the `k` cheapest plans for `problem`, or all where there are fewer; for the options see `candidates`.
+
+    Where a limit ends the work before, those are returned that were found. Raises as `candidates` does.
+    """
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise InputError(f"the number of plans is a whole number of 1 or more, not {k!r}")
+    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
+    found = candidates(problem, within=within, orders=orders, wasteful=wasteful, **limits)
+    plans = tuple(islice(found, k))
+    stopped_by = found.stopped_by or StoppedBy.FIRST_PLAN
+    proved = stopped_by in (StoppedBy.EXHAUSTED, StoppedBy.FIRST_PLAN)
+    return CandidateSet(plans, proved, stopped_by, found.lower_bound, found.complete)

@@ -1,0 +1,151 @@
+"""What `candidates` and `k_best` say, beyond which plans there are."""
+
+from __future__ import annotations
+
+import threading
+from decimal import Decimal
+from itertools import islice
+
+import pytest
+
+from planner import (
+    Domain,
+    InputError,
+    StoppedBy,
+    UnsupportedError,
+    candidates,
+    k_best,
+    validate,
+)
+from planner.model import Atom
+from planner.records import replace
+
+
+def ways(costs, goal=("there",)):
+    """A problem with one action for each cost that reaches the goal."""
+    domain = Domain("ways")
+    for number, cost in enumerate(costs):
+        domain.action(f"way{number}", provides=["there"], cost=cost)
+    return domain.problem(goal=list(goal))
+
+
+def switches(count):
+    """A problem with so many independent switches to be turned on, and off again."""
+    domain = Domain("switches")
+    for number in range(count):
+        domain.action(f"on{number}", provides=[f"on{number}"])
+        domain.action(f"off{number}", requires=[f"on{number}"], provides=[f"not on{number}"])
+    return domain.problem(goal=[f"on{number}" for number in range(count)])
+
+
+def test_plans_come_by_cost_with_a_proof():
+    found = k_best(ways([5, 2, Decimal("2.5")]), 2)
+    assert [plan.cost for plan in found.plans] == [2, Decimal("2.5")]
+    assert found.proved
+    assert found.stopped_by is StoppedBy.FIRST_PLAN
+    assert found.lower_bound == Decimal("2.5")
+    assert not found.complete
+
+
+def test_all_plans_are_known_to_be_all():
+    found = k_best(ways([5, 2]), 7)
+    assert [plan.cost for plan in found.plans] == [2, 5]
+    assert (found.proved, found.complete, found.lower_bound) == (True, True, None)
+    assert found.stopped_by is StoppedBy.EXHAUSTED
+
+
+def test_nothing_costs_more_than_the_factor_allows():
+    found = candidates(ways([10, 11, 12]), within=1.1)
+    assert [plan.cost for plan in found] == [10, 11]
+    assert found.stopped_by is StoppedBy.EXHAUSTED
+    assert not found.complete
+    assert found.lower_bound == 12
+
+
+def test_orders_of_independent_steps_count_once_unless_asked_for():
+    problem = switches(4)
+    assert len([*candidates(problem)]) == 1
+    assert len([*candidates(problem, orders=True)]) == 24
+
+
+def test_wasteful_plans_are_given_on_request():
+    problem = switches(1)
+    assert candidates(problem).lower_bound == 0
+    lengths = [len(plan) for plan in islice(candidates(problem, wasteful=True), 3)]
+    assert lengths == [1, 2, 3]  # on; on twice; on, off, on
+
+
+def test_steps_that_serve_nothing_are_wasteful():
+    domain = Domain("two")
+    domain.action("needed", provides=["there"])
+    domain.action("idle", provides=["elsewhere"])
+    problem = domain.problem(goal=["there"])
+    assert [len(plan) for plan in candidates(problem)] == [1]
+    assert [len(plan) for plan in islice(candidates(problem, wasteful=True), 2)] == [1, 2]
+
+
+def test_where_the_goal_holds_the_empty_plan_is_the_only_one():
+    found = candidates(ways([1], goal=()))
+    assert [len(plan) for plan in found] == [0]
+    assert found.complete
+
+
+def test_without_a_plan_there_is_none_and_that_is_all():
+    domain = Domain("no")
+    domain.action("never", requires=["missing"], provides=["there"])
+    found = candidates(domain.problem(goal=["there"]))
+    assert [*found] == []
+    assert found.complete
+    assert found.stopped_by is StoppedBy.EXHAUSTED
+    assert found.lower_bound is None
+
+
+def test_plans_are_plans_of_the_problem():
+    problem = switches(2)
+    for plan in islice(candidates(problem, wasteful=True, orders=True), 20):
+        assert validate(problem, plan).valid
+        assert plan.problem is problem
+
+
+def test_a_limit_ends_it_and_says_so():
+    cancel = threading.Event()
+    found = candidates(switches(3), wasteful=True, cancel=cancel)
+    assert len(next(found)) == 3
+    cancel.set()
+    assert [*found] == []
+    assert found.stopped_by is StoppedBy.CANCELLED
+    assert found.lower_bound == 3
+    assert k_best(switches(3), 4, time_limit=0).stopped_by is StoppedBy.TIME
+
+
+def test_a_set_is_data():
+    data = k_best(ways([2]), 1).to_dict()
+    step = {"action": "way0", "arguments": [], "cost": 2}
+    assert data == {
+        "candidates": [{"cost": 2, "steps": [step]}],
+        "proved": True,
+        "stopped_by": "first_plan",
+        "lower_bound": 2,
+        "complete": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "the number of plans is a whole number of 1 or more, not 0"),
+        ({"k": 2.5}, "not 2.5"),
+        ({"within": 0.5}, "a factor of 1 or more, not 0.5; 1.1 takes"),
+        ({"within": "much"}, "'much' is not a number"),
+        ({"time_limit": -1}, "a number of seconds, 0 or more"),
+    ],
+)
+def test_mistakes_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        k_best(ways([1]), **{"k": 1, **options})
+
+
+def test_what_is_not_taken_is_named():
+    unknown = replace(ways([1]), unknown=(Atom("there", ()),))
+    with pytest.raises(UnsupportedError, match="unknown facts"):
+        candidates(unknown)
