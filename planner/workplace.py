@@ -30,6 +30,7 @@ COMPILED: Final = frozenset(
         ("greedy", "hff"),
         ("weighted", "hff"),
         ("bfws", "hff"),
+        ("mcts", "hff"),
     }
 )
 """Searches and heuristics that there are kernels for."""

@@ -23,6 +23,11 @@ def words(numbers: Iterable[int]) -> array[int]:
     return array("q", numbers)
 
 
+def reals(numbers: Iterable[float]) -> array[float]:
+    """Return `Reals`."""
+    return array("d", numbers)
+
+
 def empty_index(length: int) -> array[int]:
     """Return an `Index` full of `NOTHING`."""
     return array("I", [NOTHING]) * length

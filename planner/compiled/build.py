@@ -102,6 +102,7 @@ def _object_code(name: str, function: Callable[..., Any], llvm: Any, raising: se
 _TYPES: Final[dict[str, Callable[[Any], Any]]] = {
     "q": lambda types: types.CPointer(types.int64),
     "I": lambda types: types.CPointer(types.uint32),
+    "d": lambda types: types.CPointer(types.float64),
     "n": lambda types: types.int64,
 }
 

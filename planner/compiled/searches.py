@@ -9,6 +9,7 @@ from planner.compiled.astar import CompiledAstar
 from planner.compiled.board import Board
 from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy
+from planner.compiled.mcts import CompiledMcts
 from planner.compiled.width import CompiledWidth
 from planner.search.run import Ending, Run, Steps
 from planner.search.weighted import falling
@@ -34,6 +35,8 @@ def compiled_search(
     if search in {"astar", "uniform"}:
         return CompiledAstar(board, heuristic or "blind", states=states).steps
     guide = Guide(board, costs, milestones=landmarks or search == "bfws")
+    if search == "mcts":
+        return lambda run: CompiledMcts(guide, run).steps()
     if search == "bfws":
         return CompiledWidth(guide).steps
     lazy = CompiledLazy(guide)

@@ -5,6 +5,7 @@
     states     reading and changing a state      levels     a queue of facts by value
     successors which actions can be applied      relaxed    h_max and the start of every exploration
     astar      the search for the cheapest plan  lmcut      LM-cut, with inherited landmarks
+    mcts       Monte-Carlo tree search           bandit     which arm to pull
 
 Nothing here imports anything but this package: `planner.compiled` fills the arrays, calls the entries, and reads off
 the results. Without a compiler every function runs as it stands, and does the same, slowly.

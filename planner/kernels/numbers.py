@@ -71,7 +71,9 @@ REOPEN: Final = 44
 """Not 0: what is reached again more cheaply is news."""
 NESTED: Final = 45
 """Not 0: a task may come up within itself, in the same state."""
-HOW_MANY: Final = 46
+SIMULATIONS: Final = 46
+MOST_SIMULATIONS: Final = 47
+HOW_MANY: Final = 48
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
@@ -80,3 +82,5 @@ FOUND: Final = 2
 """`GOAL_STATE` is reached by a plan that costs `CURRENT_F`."""
 FULL: Final = 3
 """An array is too short: lengthen it, and call again."""
+DONE: Final = 4
+"""What was asked for was done."""

@@ -73,7 +73,7 @@ class Mcts:
             child = self._try(node)
             yield
             if child == NO_NODE:
-                break
+                continue
             if self._space.is_goal(self.table.state[child]):
                 return child
             node, before = child, node
@@ -106,18 +106,16 @@ class Mcts:
                 yield child
 
     def _try(self, node: int) -> int:
-        """Try actions of `node` until one leads to what was not reached as cheaply; return that, or `NO_NODE`."""
-        tree, table, costs = self.tree, self.table, self._space.costs
-        actions = table.actions[node]
-        while tree.tried[node] < len(actions):
-            action = actions[tree.tried[node]]
-            tree.tried[node] += 1
-            cost = tree.cost[node] + costs[action]
-            if cost < self._run.limit:
-                child = self._number(self._space.apply(action, table.state[node]))
-                if cost < tree.cost[child] and table.estimate[child] < DEAD_END:
-                    self._reach(child, node, action, cost)
-                    return child
+        """Try the next action of `node`; return what it leads to, `NO_NODE` if that was reached as cheaply before."""
+        tree, table = self.tree, self.table
+        action = table.actions[node][tree.tried[node]]
+        tree.tried[node] += 1
+        cost = tree.cost[node] + self._space.costs[action]
+        if cost < self._run.limit:
+            child = self._number(self._space.apply(action, table.state[node]))
+            if cost < tree.cost[child] and table.estimate[child] < DEAD_END:
+                self._reach(child, node, action, cost)
+                return child
         return NO_NODE
 
     def _reach(self, child: int, node: int, action: int, cost: int) -> None:

@@ -24,6 +24,7 @@ from planner.compiled.astar import KINDS, CompiledAstar
 from planner.compiled.board import Board
 from planner.compiled.guide import Guide
 from planner.compiled.lazy import CompiledLazy, with_more_types
+from planner.compiled.mcts import CompiledMcts
 from planner.compiled.packing import WORD_BITS, packing
 from planner.compiled.relaxed import exploration, missing_at_first, packed_relaxation
 from planner.compiled.searches import compiled_search
@@ -280,6 +281,12 @@ def _best(task: Task) -> int:
     return perfect(task)[frozenset(task.initial)]
 
 
+def simulated(task: Task, entries) -> Run:
+    run = Run(seed=3)
+    finished(CompiledMcts(guide(task, entries, milestones=False), run).steps())
+    return run
+
+
 def decomposed(seed: int, entries, kind: int) -> Run:
     """Search for the decompositions of a random hierarchical problem, total and partial order."""
     ground, run = ground_htn(random_htn(seed, HtnFeatures(partial=False)), Budget()), Run()
@@ -311,6 +318,10 @@ def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
         for run, kernels in ((mine, entries), (twin, PLAIN)):
             finished(CompiledWidth(guide(task, kernels)).steps(run))
         assert (mine.plan, mine.limit, mine.evaluated) == (twin.plan, twin.limit, twin.evaluated)
+        mine, twin = simulated(task, entries), simulated(task, PLAIN)
+        assert (mine.plan, mine.limit, mine.evaluated, mine.simulations) == (
+            twin.plan, twin.limit, twin.evaluated, twin.simulations,
+        )  # fmt: skip
         for kind in (EAGER, DEFERRED, BLIND):
             mine, twin = decomposed(seed, entries, kind), decomposed(seed, PLAIN, kind)
             assert (mine.plan, mine.limit, mine.evaluated, mine.expanded, mine.generated) == (
