@@ -82,7 +82,12 @@ if TYPE_CHECKING:
     from planner.repair import Left, Mended, Patch, Undo, UndoStep, Written, mend, patch, undo
     from planner.selection import Criterion, Ranking, rank
     from planner.solve import improve, solve
+    from planner.uncertain.aims import Objective
+    from planner.uncertain.decide import decide
+    from planner.uncertain.decision import Decision
+    from planner.uncertain.evaluation import Execution, Worth, evaluate, executions
     from planner.uncertain.expected import expected_costs
+    from planner.uncertain.policy import Policy
     from planner.validate import Verdict, resources, simulate, validate
 
 __all__ = [
@@ -101,6 +106,7 @@ __all__ = [
     "ConstraintKind",
     "Criterion",
     "DataParameter",
+    "Decision",
     "DeclarationError",
     "Diagnosis",
     "DocumentError",
@@ -111,6 +117,7 @@ __all__ = [
     "EngineError",
     "Entity",
     "Equals",
+    "Execution",
     "Exists",
     "Finding",
     "Forall",
@@ -128,6 +135,7 @@ __all__ = [
     "NoPlan",
     "Not",
     "Object",
+    "Objective",
     "Or",
     "Outcome",
     "Patch",
@@ -135,6 +143,7 @@ __all__ = [
     "Plan",
     "PlanError",
     "PlanExplanation",
+    "Policy",
     "PredicateRef",
     "Problem",
     "Progress",
@@ -153,6 +162,7 @@ __all__ = [
     "Variable",
     "Verdict",
     "When",
+    "Worth",
     "Written",
     "always",
     "at_most",
@@ -162,8 +172,11 @@ __all__ = [
     "check_domain",
     "check_problem",
     "created_by",
+    "decide",
     "declared_arguments",
     "done",
+    "evaluate",
+    "executions",
     "expected_costs",
     "explain_plan",
     "explain_unsolvable",
@@ -217,6 +230,11 @@ _MODULES = {
     "selection": "Criterion Ranking rank",
     "solve": "improve solve",
     "uncertain.expected": "expected_costs",
+    "uncertain.aims": "Objective",
+    "uncertain.decide": "decide",
+    "uncertain.decision": "Decision",
+    "uncertain.evaluation": "Execution Worth evaluate executions",
+    "uncertain.policy": "Policy",
     "validate": "Verdict resources simulate validate",
 }
 """Which module has which names."""

@@ -7,9 +7,11 @@ from enum import Enum
 
 from planner.annotations import Final
 from planner.heuristics import REGISTRY
+from planner.model import COST
 from planner.task import INFINITY, State
 from planner.uncertain.graph import OPEN, STOP, Option
 from planner.uncertain.process import NOTHING, Process
+from planner.uncertain.purse import Left
 
 GUIDE: Final = "lmcut"
 FINE: Final = 1024
@@ -58,11 +60,11 @@ class Aim:
             return self.process.task.unreachable_goal is not None
         return self.rewards < 2 or self.process.utility(state) >= self._most
 
-    def hope(self, state: State, left: int | None) -> Option:
+    def hope(self, state: State, left: Left) -> Option:
         """Return what may be hoped for in `state` at best; to stop, where nothing can come of it."""
         cost = 0.0
         if self.hopes is not None and not self.process.is_goal(state):
-            if left is not None and self.hopes.luckiest(state) > left:
+            if COST in self.process.purse.names and self.hopes.luckiest(state) > left[0]:
                 return self.stop(state)
             cost = self.hopes.expected(state)
             if cost == IMPOSSIBLE:

@@ -1,6 +1,6 @@
 """The explicit part of a decision process: nodes, and what can be done in each.
 
-A node is a state, together with what is left of the budget where there is one. An *end* is an option that leads
+A node is a state, together with what is left of the budgets where there are some. An *end* is an option that leads
 nowhere: to stop, or to hope for the best where a node has not been looked into.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from planner.annotations import TYPE_CHECKING, Final
 from planner.records import dataclass
 from planner.task import State
+from planner.uncertain.purse import Left
 
 if TYPE_CHECKING:
     from planner.uncertain.aims import Aim
@@ -37,23 +38,23 @@ class Option:
 class Graph:
     """The nodes that were met, numbered from 0, the initial one; `options` has those of a node, `inside` if expanded.
 
-    `left` is the budget in units of the task's resolution, None without one: no step costs more than is left.
+    No option takes more than is left of a budget.
     """
 
-    def __init__(self, process: Process, aim: Aim, left: int | None) -> None:
+    def __init__(self, process: Process, aim: Aim) -> None:
         self.process = process
         self.aim = aim
         self.states: list[State] = []
-        self.left: list[int | None] = []
+        self.left: list[Left] = []
         self.options: list[list[Option]] = []
         self.inside: list[bool] = []
-        self._numbers: dict[tuple[State, int | None], int] = {}
-        self.node(process.initial, left)
+        self._numbers: dict[tuple[State, Left], int] = {}
+        self.node(process.initial, process.purse.full)
 
     def __len__(self) -> int:
         return len(self.states)
 
-    def node(self, state: State, left: int | None) -> int:
+    def node(self, state: State, left: Left) -> int:
         """Return the number of a node, new ones with nothing but hope."""
         number = self._numbers.setdefault((state, left), len(self.states))
         if number == len(self.states):
@@ -69,12 +70,11 @@ class Graph:
         process, state, left = self.process, self.states[number], self.left[number]
         found = [self.aim.stop(state)]
         for choice in process.applicable(state):
-            cost = process.choices[choice].cost
-            if left is None or cost <= left:
-                rest = None if left is None else left - cost
+            rest = process.left_after(choice, left)
+            if rest is not None:
                 after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
                 if after != [(1.0, number)]:
-                    found.append(Option(choice, cost, tuple(after)))
+                    found.append(Option(choice, process.choices[choice].cost, tuple(after)))
         self.options[number] = found
         self.inside[number] = True
 

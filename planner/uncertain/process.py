@@ -21,6 +21,7 @@ from planner.search.space import Space
 from planner.search.successors import applicable_finder
 from planner.task import ConditionalEffect, GroundAction, State, Task
 from planner.uncertain.determinise import Way, determinise, relevant
+from planner.uncertain.purse import EMPTY, Left, Purse
 from planner.uncertain.wishes import Asked, Wish
 
 NOTHING: Final = -1
@@ -56,13 +57,16 @@ class Choice:
 class Process:
     """The decision process of `task`, whose actions are single outcomes, under `choices`.
 
-    The goal is the task's; `wishes` are the problem's soft goals.
+    The goal is the task's; `wishes` are the problem's soft goals, and `purse` its budgets.
     """
 
-    def __init__(self, task: Task, choices: tuple[Choice, ...], wishes: tuple[Wish, ...] = ()) -> None:
+    def __init__(
+        self, task: Task, choices: tuple[Choice, ...], wishes: tuple[Wish, ...] = (), purse: Purse = EMPTY
+    ) -> None:
         self.task = task
         self.choices = choices
         self.wishes = wishes
+        self.purse = purse
         self.space = Space(task)
         self.initial = self.space.initial
 
@@ -88,6 +92,10 @@ class Process:
             found[after] = found.get(after, 0.0) + probability
         return [(probability, after) for after, probability in found.items()]
 
+    def left_after(self, choice: int, left: Left) -> Left | None:
+        """Return what is left of the budgets after `choice`, however it comes out; None where it takes too much."""
+        return self.purse.after(self.choices[choice].branches[0][1], left) if left else left
+
     def is_goal(self, state: State) -> bool:
         """Return whether the hard goal holds in `state`."""
         return self.task.unreachable_goal is None and self.space.is_goal(state)
@@ -112,7 +120,8 @@ def process_of(problem: Problem, budget: Budget) -> Process:
         together = {name: way.action for name, way in compiled.ways.items() if way.probability != 1}
         task, cases = asked.answered(ground_adl(asked.problem, budget, together))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
-        return Process(task, tuple(_choices(task.actions, compiled.ways)), tuple(wishes))
+        purse = Purse.of(asked.problem, task)
+        return Process(task, tuple(_choices(task.actions, compiled.ways)), tuple(wishes), purse)
 
 
 def _choices(actions: Iterable[GroundAction], ways: Mapping[str, Way]) -> Iterator[Choice]:

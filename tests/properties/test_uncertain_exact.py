@@ -10,7 +10,7 @@ import pytest
 from uncertain_twin import declared_options, least, success, utility
 
 from planner.budget import Budget
-from planner.model import TRUE, Goal, SoftGoal
+from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.testing import Features, random_problem
 from planner.testing.brute import reachable
 from planner.uncertain.aims import Aim, Hopes, Objective
@@ -29,13 +29,14 @@ def never():
 
 def solved(problem, objective, solve, *, penalty=None, budget=None):
     """Return the values of the initial state, with costs in units of the problem."""
+    if budget is not None:
+        problem = replace(problem, budgets={COST: budget})
     process = process_of(problem, Budget())
     units = process.task.resolution
     hopes = Hopes(process, never) if solve is promising else None
     aim = Aim(process, objective, None if penalty is None else penalty * units, hopes)
     bounds = Bounds(())
-    graph = Graph(process, aim, None if budget is None else budget * units)
-    solve(graph, bounds, never)
+    solve(Graph(process, aim), bounds, never)
     assert bounds.proved
     return (*bounds.values[:-1], bounds.values[-1] / units)
 

@@ -1,0 +1,190 @@
+"""What a way of acting is worth on the declared problem, computed and tried out, by the plan checker's simulation.
+
+Nothing here knows of grounding, so a policy that was found on the ground task is checked against what was declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+
+from planner.annotations import Final, Protocol
+from planner.components import components
+from planner.errors import PlanError
+from planner.heuristics.kind import never
+from planner.model import COST, Atom, Number, Problem
+from planner.plan import Step, exact_sum
+from planner.records import dataclass
+from planner.uncertain.declared import Declared
+from planner.uncertain.linear import solved
+from planner.validate import Simulation
+from planner.validate.costs import uses_of
+from planner.validate.simulation import bound
+
+MOST_STEPS: Final = 10_000
+"""An execution that takes so many steps is broken off: it has no success."""
+
+Spent = tuple[tuple[str, Number], ...]
+
+
+class Strategy(Protocol):
+    """Whatever says what to do next, as `Policy` does."""
+
+    def next_step(
+        self, facts: frozenset[Atom], *, ran: frozenset[Atom] = ..., spent: Mapping[str, Number] | None = ...
+    ) -> Step | None:
+        """Return the next step, or None to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """The probability of ending at the goal, the expected cost until the end, and the expected utility then.
+
+    Soft goals count only where the hard goal holds. `states` are those that were met.
+    """
+
+    success: float
+    cost: float
+    utility: float
+    states: int
+
+
+def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
+    """Return exactly, up to rounding, what following `strategy` is worth.
+
+    It must always say the same in the same state. `check` raises to give up. Raises `PlanError` where it gives a step
+    that cannot be taken, or one that a budget does not allow.
+    """
+    chain = _Chain(problem, strategy, check)
+    success = chain.solved([float(each) for each, _ in chain.ends])
+    utility = chain.solved([gain for _, gain in chain.ends])
+    return Worth(success, chain.solved(chain.costs), utility, len(chain.costs))
+
+
+class _Chain:
+    """The Markov chain of a strategy: for each state its `costs` now, what it is worth as an end, and what follows."""
+
+    def __init__(self, problem: Problem, strategy: Strategy, check: Callable[[], None]) -> None:
+        world = World(problem)
+        self.costs: list[float] = []
+        self.ends: list[tuple[bool, float]] = []
+        self._after: list[dict[int, float]] = []
+        numbers = {world.key(world.declared.initial, ()): 0}
+        queue: list[tuple[Simulation, Spent]] = [(world.declared.initial, ())]
+        for state, spent in queue:
+            check()
+            step = world.asked(strategy, state, spent)
+            self.ends.append((False, 0.0) if step is not None else world.worth(state))
+            self.costs.append(0.0 if step is None else float(state.cost(step)))
+            shares: dict[int, float] = {}
+            if step is not None:
+                rest = world.spend(state, step, spent)
+                for probability, after in world.declared.outcomes(state, step):
+                    number = numbers.setdefault(world.key(after, rest), len(queue))
+                    if number == len(queue):
+                        queue.append((after, rest))
+                    shares[number] = shares.get(number, 0.0) + probability
+            self._after.append(shares)
+
+    def solved(self, now: list[float]) -> float:
+        """Return the expected sum of `now`, over the states that are met, from the first one."""
+        values: dict[int, float] = {}
+        for component in components(dict(enumerate(self._after))):
+            inside = set(component)
+            if self._is_left(inside):
+                rows = {}
+                for number in component:
+                    known = sum([share * values[n] for n, share in self._after[number].items() if n not in inside])
+                    rows[number] = now[number] + known, {n: s for n, s in self._after[number].items() if n in inside}
+                values |= solved(rows)
+            else:
+                endless = any(now[number] for number in component)
+                values |= dict.fromkeys(component, float("inf") if endless else 0.0)
+        return values[0]
+
+    def _is_left(self, inside: set[int]) -> bool:
+        return any(not self._after[number] or not inside.issuperset(self._after[number]) for number in inside)
+
+
+class World:
+    """The declared problem as one acts in it: asks for steps, checks them, and counts what they take."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.declared = Declared(problem)
+
+    def key(self, state: Simulation, spent: Spent) -> tuple[frozenset[Atom], frozenset[Atom], Spent]:
+        """Return what tells states apart."""
+        return state.facts, frozenset(state.history), spent
+
+    def asked(self, strategy: Strategy, state: Simulation, spent: Spent) -> Step | None:
+        """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
+        step = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent))
+        if step is not None and (objection := state.objection(step)) is not None:
+            raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
+        return step
+
+    def spend(self, state: Simulation, step: Step, spent: Spent) -> Spent:
+        """Return what of the budgets is spent after `step`; raises `PlanError` where it is too much."""
+        if not self.problem.budgets:
+            return ()
+        action = self.problem.domain.actions[step.action]
+        uses = {**uses_of(self.problem, action, bound(action, step)), COST: state.cost(step)}
+        before = dict(spent)
+        after = {name: exact_sum([before.get(name, 0), uses.get(name, 0)]) for name in self.problem.budgets}
+        for name, amount in after.items():
+            if amount > self.problem.budgets[name]:
+                raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {self.problem.budgets[name]}")
+        return tuple(after.items())
+
+    def worth(self, state: Simulation) -> tuple[bool, float]:
+        """Return whether the goal holds in `state`, and what ending there is worth."""
+        if not state.holds(self.problem.goal.hard):
+            return False, 0.0
+        return True, float(exact_sum([s.utility for s in self.problem.goal.soft if state.holds(s.condition)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How one execution went: whether it ended at the goal, its exact cost, its utility, and how many steps it took."""
+
+    success: bool
+    cost: Number
+    utility: float
+    steps: int
+
+
+def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -> Iterator[Execution]:
+    """Yield how so many executions of `strategy` went, by chance.
+
+    The chances of step k of run n are the same for all strategies with the same `seed`: common random numbers. Raises
+    as `evaluate` does.
+    """
+    world = World(problem)
+    for run in range(runs):
+        yield _execution(world, strategy, Random(f"{seed}/{run}"))  # noqa: S311 - a simulation
+
+
+def _execution(world: World, strategy: Strategy, rng: Random) -> Execution:
+    state, steps = world.declared.initial, 0
+    spent: Spent = ()
+    cost: Number = 0
+    while steps < MOST_STEPS:
+        step = world.asked(strategy, state, spent)
+        if step is None:
+            success, utility = world.worth(state)
+            return Execution(success, cost, utility, steps)
+        spent = world.spend(state, step, spent)
+        cost += state.cost(step)
+        steps += 1
+        state = _drawn(world.declared.outcomes(state, step), rng.random())
+    return Execution(False, cost, 0.0, steps)  # noqa: FBT003 - a record
+
+
+def _drawn(outcomes: Iterator[tuple[float, Simulation]], chance: float) -> Simulation:
+    found = [*outcomes]
+    for share, state in found:
+        chance -= share
+        if chance < 0:
+            return state
+    return found[-1][1]
