@@ -151,6 +151,11 @@ class Action:
         return self.risk, declared
 
     @property
+    def is_uncertain(self) -> bool:
+        """Whether its steps may come out in several ways, or may change nothing."""
+        return bool(self.risk or self.outcomes or self.cases)
+
+    @property
     def effects(self) -> tuple[When, ...]:
         """All effects alike: the unconditional one, if there is any, then the conditional ones."""
         if not (self.provides or self.modifies):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from planner.model import Problem
 from planner.plan import Step
-from planner.uncertain.determinise import with_outcomes
+from planner.uncertain.determinise import ROUNDING, chances, with_outcomes
 from planner.validate import Simulation
 
 
@@ -25,16 +25,15 @@ class Declared:
     def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
         """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
         action = self.problem.domain.actions[step.action]
-        if action.risk:
-            yield float(action.risk), state
-        if not action.outcomes:
-            after = state.copy()
-            after.apply(step)
-            yield float(1 - action.risk), after
-        whole = sum([outcome.probability for outcome in action.outcomes])
-        for outcome, rules in zip(action.outcomes, self._rules, strict=False):
-            after = state.copy()
-            after.rules = rules
-            after.apply(step)
-            after.rules = state.rules
-            yield float((1 - action.risk) * outcome.probability / whole), after
+        shares = chances(action, step.arguments)
+        risk = 1 - sum(shares)
+        if risk > ROUNDING:
+            yield float(risk), state
+        for number, share in enumerate(shares):
+            if share:
+                after = state.copy()
+                if action.outcomes:
+                    after.rules = self._rules[number]
+                after.apply(step)
+                after.rules = state.rules
+                yield float(share), after

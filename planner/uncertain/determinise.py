@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+from planner.annotations import Final
 from planner.model import TRUE, Action, Problem, When
+from planner.model.atoms import Term
 from planner.normalise import relevant_part, to_adl
 from planner.records import dataclass, replace
+
+ROUNDING: Final = Decimal("1e-15")
+"""What probabilities may lack by the rounding of decimals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One outcome of `action`: how likely the action, if it is taken, comes out like this and does not fail."""
+    """The outcome of `action` that has this number; its only one, where it has no others."""
 
     action: str
-    probability: Decimal
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +37,28 @@ class Determinised:
 def determinise(problem: Problem) -> Determinised:
     """Return `problem` with one action for each outcome of each action, without `modifies`, `stale_with` and `after`.
 
-    Actions that come out in one way keep their names. What a `risk` leaves of an action, that nothing changes, needs no
-    action: probabilities are those of the rest.
+    Actions that come out in one way keep their names. That nothing changes, as a `risk` says, needs no action.
     """
     most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
     variants = [to_adl(with_outcomes(problem, number)) for number in range(max(most, 1))]
     actions: dict[str, Action] = {}
     ways: dict[str, Way] = {}
     for name, action in problem.domain.actions.items():
-        whole = sum([outcome.probability for outcome in action.outcomes], Decimal(0))
         for number in range(max(len(action.outcomes), 1)):
-            share = action.outcomes[number].probability / whole if action.outcomes else 1
             own = name if number == 0 else _fresh(f"{name}-{number}", problem, actions)
-            actions[own] = replace(variants[number].domain.actions[name], name=own, risk=Decimal(0), outcomes=())
-            ways[own] = Way(name, share * (1 - action.risk))
-    plain = variants[0]
-    return Determinised(replace(plain, domain=replace(plain.domain, actions=actions)), ways)
+            actions[own] = replace(
+                variants[number].domain.actions[name], name=own, risk=Decimal(0), outcomes=(), cases=()
+            )
+            ways[own] = Way(name, number)
+    first = variants[0]
+    return Determinised(replace(first, domain=replace(first.domain, actions=actions)), ways)
+
+
+def chances(action: Action, arguments: tuple[Term, ...]) -> tuple[Decimal, ...]:
+    """Return how likely a step does not fail and comes out in each way; what is left of 1 is that nothing changes."""
+    risk, odds = action.odds(arguments)
+    whole = sum(odds, Decimal(0))
+    return tuple([(1 - risk) * share / whole for share in odds] or [1 - risk])
 
 
 def relevant(problem: Problem) -> Problem:

@@ -6,7 +6,7 @@ the relaxation of this task is a relaxation of the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 
@@ -14,21 +14,18 @@ from planner.annotations import Final
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.ground import ground_adl
-from planner.model import Number, Problem
+from planner.model import Action, Number, Problem
 from planner.plan import Step
 from planner.records import dataclass, replace
 from planner.search.space import Space
 from planner.search.successors import applicable_finder
 from planner.task import ConditionalEffect, GroundAction, State, Task
-from planner.uncertain.determinise import Way, determinise, relevant
+from planner.uncertain.determinise import ROUNDING, Way, chances, determinise, relevant
 from planner.uncertain.purse import EMPTY, Left, Purse
 from planner.uncertain.wishes import Asked, Wish
 
 NOTHING: Final = -1
 """In the place of an action's number: nothing changes."""
-
-ROUNDING: Final = Decimal("1e-15")
-"""What probabilities may lack by the rounding of decimals."""
 
 Branch = tuple[float, int]
 """A probability and the number of an action of the task, or `NOTHING`."""
@@ -117,32 +114,38 @@ def process_of(problem: Problem, budget: Budget) -> Process:
     with collector_paused():
         compiled = determinise(relevant(problem))
         asked = Asked.about(compiled.problem)
-        together = {name: way.action for name, way in compiled.ways.items() if way.probability != 1}
+        actions = problem.domain.actions
+        together = {name: way.action for name, way in compiled.ways.items() if actions[way.action].is_uncertain}
         task, cases = asked.answered(ground_adl(asked.problem, budget, together))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
-        return Process(task, tuple(_choices(task.actions, compiled.ways)), tuple(wishes), purse)
+        return Process(task, tuple(_choices(task.actions, compiled.ways, actions)), tuple(wishes), purse)
 
 
-def _choices(actions: Iterable[GroundAction], ways: Mapping[str, Way]) -> Iterator[Choice]:
+def _choices(
+    ground: Iterable[GroundAction], ways: Mapping[str, Way], actions: Mapping[str, Action]
+) -> Iterator[Choice]:
     """Yield the choices: outcomes of one step under one precondition; an outcome that is missing changes nothing."""
-    found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[str, tuple[Way, int, GroundAction]]] = {}
-    for number, action in enumerate(actions):
+    found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
+    for number, action in enumerate(ground):
         way = ways[action.step.action]
         key = (way.action, action.step.arguments, action.precondition)
-        found.setdefault(key, {}).setdefault(action.step.action, (way, number, action))
+        found.setdefault(key, {}).setdefault(way.number, (number, action))
     for (name, arguments, precondition), parts in found.items():
-        _, _, first = next(iter(parts.values()))
-        yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, _branches(parts.values()))
+        _, first = next(iter(parts.values()))
+        branches = _branches(parts, chances(actions[name], arguments))
+        if branches:
+            yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, branches)
 
 
-def _branches(parts: Iterable[tuple[Way, int, GroundAction]]) -> tuple[Branch, ...]:
-    """Return the branches with those of the same effects made one."""
+def _branches(parts: Mapping[int, tuple[int, GroundAction]], odds: Sequence[Decimal]) -> tuple[Branch, ...]:
+    """Return the branches, with those of the same effects made one; none where nothing ever changes."""
     shares: dict[Effects, tuple[Decimal, int]] = {}
-    for way, number, action in parts:
-        effects = (action.adds, action.deletes, action.conditional)
-        share, first = shares.get(effects, (Decimal(0), number))
-        shares[effects] = (share + way.probability, first)
+    for outcome, (number, action) in parts.items():
+        if odds[outcome]:
+            effects = (action.adds, action.deletes, action.conditional)
+            share, first = shares.get(effects, (Decimal(0), number))
+            shares[effects] = (share + odds[outcome], first)
     rest = 1 - sum([share for share, _ in shares.values()], Decimal(0))
     branches = [(float(share), number) for share, number in shares.values()]
-    return (*branches, *([(float(rest), NOTHING)] if rest > ROUNDING else []))
+    return (*branches, *([(float(rest), NOTHING)] if rest > ROUNDING else [])) if branches else ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from planner import Domain, Outcome
+from planner import OPEN, Domain, Entity, Outcome, decide, evaluate
 from planner.budget import Budget
+from planner.model.actions import Case
+from planner.records import replace
 from planner.uncertain.determinise import determinise
 from planner.uncertain.process import NOTHING, process_of
 
@@ -74,11 +76,7 @@ def test_every_outcome_counts_as_having_run():
 
 def test_one_action_for_each_outcome():
     compiled = determinise(bridge())
-    assert {(way.action, way.probability) for way in compiled.ways.values()} == {
-        ("cross", Decimal("0.75")),
-        ("cross", Decimal("0.25")),
-        ("walk", Decimal("0.5")),
-    }
+    assert {(way.action, way.number) for way in compiled.ways.values()} == {("cross", 0), ("cross", 1), ("walk", 0)}
     assert compiled.ways.keys() == compiled.problem.domain.actions.keys()
     assert not any(action.outcomes or action.modifies for action in compiled.problem.domain.actions.values())
 
@@ -101,3 +99,30 @@ def test_a_goal_that_no_outcome_reaches():
     assert process.task.unreachable_goal is not None
     assert not process.is_goal(process.initial)
     assert process.choices == ()
+
+
+def test_steps_have_the_odds_of_their_case():
+    domain = Domain("tools")
+
+    class Tool(Entity):
+        """More or less reliable."""
+
+    domain.action(
+        "use", {"tool": Tool}, provides=["done"], outcomes=[Outcome(0.5, ["done"]), Outcome(0.5, ["broken(tool)"])]
+    )
+    problem = domain.problem(
+        objects=[Tool("old"), Tool("new"), Tool("void")], initial=[], goal=["done", "not broken(new)"]
+    )
+    use = replace(
+        domain.model.actions["use"],
+        cases=(
+            Case(("old",), Decimal("0.5")),
+            Case(("void",), Decimal("0.25"), (Decimal(0), Decimal(1))),
+            Case((OPEN,), Decimal(0), (Decimal("0.75"), Decimal("0.25"))),
+        ),
+    )
+    problem = replace(problem, domain=replace(problem.domain, actions={"use": use}))
+    process = process_of(problem, Budget())
+    odds = {choice.step.arguments: [share for share, _ in choice.branches] for choice in process.choices}
+    assert odds == {("old",): [0.25, 0.75], ("new",): [0.75, 0.25]}
+    assert evaluate(problem, decide(problem).policy).cost == 1 / 0.25
