@@ -71,8 +71,8 @@ def solve(
         planning: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "on_progress": on_progress}
         planning |= {"simulations": simulations, "seed": seed}
         return solve_with_unknown(problem, solve, Budget(time_limit, memory_limit, cancel), **planning)
-    refused = unsupported(problem, takes=("budgets",))
-    if refused is None and problem.budgets and search is not None:
+    refused = unsupported(problem, takes=("budgets", "deadlines"))
+    if refused is None and search is not None and (problem.budgets or problem.deadline is not None):
         refused = _uncounted(search)
     if refused is not None:
         return refused
@@ -82,12 +82,12 @@ def solve(
 
 
 def _uncounted(search: str) -> Result | None:
-    """Return the refusal of a search that does not count what is used, as budgets ask for."""
+    """Return the refusal of a search that does not count what budgets and deadlines limit."""
     from planner.budgets import LABELLED  # noqa: PLC0415 - few problems have budgets
 
     if search in LABELLED:
         return None
-    reason = f"search '{search}' does not count what budgets limit; {' and '.join(LABELLED)} do"
+    reason = f"search '{search}' does not count what budgets and deadlines limit; {' and '.join(LABELLED)} do"
     return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
@@ -100,6 +100,11 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
     if task.unreachable_goal is not None:
         return answer.unreachable()
     workplace = Workplace(task, Space(task), answer.run, answer.budget.check)
+    if answer.problem.deadline is not None:
+        from planner.deadlines import NOT_ALL, meeting_deadline  # noqa: PLC0415 - few problems have a deadline
+
+        answer.caveat = NOT_ALL
+        return answer.of(meeting_deadline(workplace, answer.problem, mode, search, heuristic), mode)
     if answer.problem.budgets:
         from planner.budgets import within_budgets  # noqa: PLC0415 - few problems have budgets
 

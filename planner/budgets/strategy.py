@@ -34,10 +34,18 @@ def within_budgets(
     if search is None:
         ending = yield from _turns(spending, mode)
     else:
-        ending = yield from _labels(spending, "blind" if search == "uniform" else heuristic or "lmcut")
+        ending = yield from _labels(spending, counting(workplace, search, heuristic))
+        ending = ending if run.trusted else Ending.INCOMPLETE
     if run.plan is None and ending is Ending.EXHAUSTED and not spending.unsolvable:
         run.excluded = spending.excluded or _together(spending, problem)
     return ending
+
+
+def counting(workplace: Workplace, search: str, heuristic: str | None) -> str:
+    """Return the heuristic for a search by labels of this name; where it proves nothing, the run is not trusted."""
+    name = "blind" if search == "uniform" else heuristic or "lmcut"
+    workplace.run.trusted = HEURISTICS[name].admissible and workplace.safe(HEURISTICS[name])
+    return name
 
 
 def _together(spending: Spending, problem: Problem) -> str:
@@ -74,7 +82,5 @@ def _labels(spending: Spending, heuristic: str) -> Steps:
     estimates = [kind.build(workplace.task, costs, workplace.check) for costs in spending.charges]
     limits = Limits([each.most for each in spending.allowances], run)
     ending = yield from label_search(workplace.space, spending.charges[1:], limits, estimates, run)
-    if not (kind.admissible and workplace.safe(kind)):
-        return Ending.INCOMPLETE
     spending.unsolvable = run.plan is None and not limits.cut and spending.cost.most >= INFINITY
     return ending

@@ -32,8 +32,11 @@ Solve = Callable[..., Result]
 def solve_with_creation(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
     """Return the answer to `problem`, in which actions create objects; `solve` answers for problems without such.
 
-    Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects.
+    Plans name what they create by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects. The
+    order in which search takes placeholders would keep steps waiting that need not: deadlines are UNSUPPORTED.
     """
+    if isinstance(problem, Problem) and problem.deadline is not None:
+        return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="deadlines where actions create objects")
     return Rounds(problem, solve, budget, options).within_limits()
 
 

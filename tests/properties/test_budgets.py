@@ -101,7 +101,7 @@ def test_without_any_plan_no_budget_is_blamed():
 def test_searches_that_do_not_count_are_refused(search):
     result = solve(errands(budgets={"money": 5}), search=search)
     assert result.status is Status.UNSUPPORTED
-    assert result.reason == f"search '{search}' does not count what budgets limit; astar and uniform do"
+    assert result.reason == f"search '{search}' does not count what budgets and deadlines limit; astar and uniform do"
 
 
 def test_the_first_plan_keeps_the_budgets():

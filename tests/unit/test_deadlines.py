@@ -1,0 +1,136 @@
+"""Deadlines on a problem in which two carriers may work at once, and which of them do decides how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from planner.model import (
+    COST,
+    Action,
+    And,
+    Atom,
+    DomainModel,
+    Goal,
+    Not,
+    Object,
+    Predicate,
+    Problem,
+    Variable,
+)
+from planner.order import makespan
+from planner.plan import Status
+from planner.solve import solve
+from planner.validate import validate
+
+WHO, WHAT = Variable("?who", ("carrier",)), Variable("?what", ("parcel",))
+HERE, THERE = Atom("here", ("?what",)), Atom("there", ("?what",))
+
+
+def parcels(number, deadline, **rest):
+    """Return the problem to bring so many parcels there; each takes the van 10 seconds, the bike 30."""
+    actions = [
+        Action(
+            f"{name}-brings",
+            (WHAT,),
+            And((Atom("here", ("?what",)), Atom("free", (name,)))),
+            (THERE, Not(HERE)),
+            (Atom("free", (name,)),),
+            cost=(cost,),
+            duration=Decimal(seconds),
+        )
+        for name, cost, seconds in (("van", 3, 10), ("bike", 1, 30))
+    ]
+    predicates = {
+        "here": Predicate("here", (WHAT,)),
+        "there": Predicate("there", (WHAT,)),
+        "free": Predicate("free", (WHO,)),
+    }
+    domain = DomainModel(
+        "parcels",
+        {"carrier": ("object",), "parcel": ("object",)},
+        predicates=predicates,
+        actions={each.name: each for each in actions},
+    )
+    carriers = (Object("van", ("carrier",)), Object("bike", ("carrier",)))
+    objects = tuple([Object(f"p{each}", ("parcel",)) for each in range(number)])
+    initial = (*[Atom("here", (each.name,)) for each in objects], *[Atom("free", (each.name,)) for each in carriers])
+    goal = And(tuple([Atom("there", (each.name,)) for each in objects]))
+    return Problem("parcels", domain, (*carriers, *objects), initial, Goal(goal), deadline=deadline, **rest)
+
+
+@pytest.mark.parametrize(("deadline", "cost"), [(120, 4), (90, 6), (60, 8), (40, 10), (30, 10), (None, 4)])
+def test_the_sooner_it_must_be_done_the_more_it_costs(deadline, cost):
+    problem = parcels(4, deadline)
+    result = solve(problem, time_limit=None)
+    assert result.status is Status.OPTIMAL
+    assert result.cost == cost
+    assert validate(problem, result.plan).valid
+    assert deadline is None or makespan(result.plan) <= deadline
+
+
+@pytest.mark.parametrize(
+    ("deadline", "reason"),
+    [
+        (9, "every plan takes 10 seconds or more, and the deadline is 9"),
+        (Decimal("9.5"), "every plan takes 10 seconds or more, and the deadline is 9.5"),
+        (29, "no plan meets the deadline of 29 seconds"),
+    ],
+)
+def test_a_deadline_that_no_plan_meets(deadline, reason):
+    result = solve(parcels(4, deadline), time_limit=None)
+    assert result.status is Status.UNSOLVABLE
+    assert result.reason == reason
+
+
+def test_budgets_and_deadlines_go_together():
+    assert solve(parcels(4, 60, budgets={COST: 8}), time_limit=None).cost == 8
+    result = solve(parcels(4, 60, budgets={COST: 7}), time_limit=None)
+    assert result.status is Status.UNSOLVABLE
+    assert result.reason == "no plan meets the deadline of 60 seconds and keeps the budgets"
+
+
+@pytest.mark.parametrize(
+    "options", [{"search": "astar"}, {"search": "uniform"}, {"search": "astar", "heuristic": "hmax"}]
+)
+def test_searches_that_count_can_be_named(options):
+    result = solve(parcels(3, 30), **options, time_limit=None)
+    assert result.status is Status.OPTIMAL
+    assert result.cost == 7
+    assert result.statistics.search == "timed"
+
+
+def test_with_estimates_that_may_be_too_high_nothing_is_proved():
+    result = solve(parcels(3, 30), search="astar", heuristic="hadd", time_limit=None)
+    assert result.status is Status.SOLVED
+    assert result.lower_bound == 0
+
+
+def test_the_first_plan_is_in_time():
+    result = solve(parcels(6, 60), mode="first")
+    assert makespan(result.plan) <= 60
+
+
+def test_without_any_plan_no_deadline_is_blamed():
+    problem = parcels(2, 60)
+    stuck = replace(problem, initial=tuple([fact for fact in problem.initial if fact.args != ("p0",)]))
+    result = solve(stuck, time_limit=None)
+    assert result.status is Status.UNSOLVABLE
+    assert "deadline" not in result.reason
+
+
+def test_other_searches_are_refused():
+    result = solve(parcels(2, 60), search="greedy")
+    assert result.status is Status.UNSUPPORTED
+    assert "deadline" in result.reason
+
+
+def test_actions_that_create_objects_are_refused():
+    create = Action("create", provides=(Atom("there", ("?new",)),), creates={"?new": "parcel"})
+    problem = parcels(1, 60)
+    domain = replace(problem.domain, actions={**problem.domain.actions, "create": create})
+    result = solve(replace(problem, domain=domain))
+    assert result.status is Status.UNSUPPORTED
+    assert result.reason == "deadlines where actions create objects"
