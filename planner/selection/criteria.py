@@ -11,7 +11,7 @@ from planner.errors import InputError, did_you_mean
 from planner.model import Action, DomainModel, Number
 from planner.model.numbers import exact_number
 from planner.order.timing import makespan
-from planner.plan import Plan
+from planner.plan import Plan, Step
 from planner.records import dataclass
 from planner.selection.steps import Steps, classical, steps_meant
 from planner.validate import resources
@@ -49,17 +49,15 @@ def risk(plan: Plan) -> Number:
     actions = classical(plan).domain.actions
     smooth = Fraction(1)
     for step in plan.steps:
-        smooth *= _smooth(actions[step.action])
+        smooth *= _smooth(actions[step.action], step)
     return _decimal(1 - smooth)
 
 
-def _smooth(action: Action) -> Fraction:
-    """Return the probability that a step of `action` does what is intended, the first of its outcomes."""
-    all_goes = 1 - Fraction(action.risk)
-    if not action.outcomes:
-        return all_goes
-    likely = [Fraction(outcome.probability) for outcome in action.outcomes]
-    return all_goes * likely[0] / sum(likely)
+def _smooth(action: Action, step: Step) -> Fraction:
+    """Return the probability that `step`, one of `action`, does what is intended, the first of its outcomes."""
+    risk, odds = action.odds(step.arguments)
+    likely = [Fraction(share) for share in odds] or [Fraction(1)]
+    return (1 - Fraction(risk)) * likely[0] / sum(likely)
 
 
 def _decimal(fraction: Fraction) -> Number:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from decimal import Decimal
 
 import pytest
 
 from planner.budget import Budget
+from planner.model import OPEN, Case
+from planner.records import replace
 from planner.task import bits
 from planner.testing import Features, random_problem
 from planner.testing.brute import key_of
@@ -22,9 +26,23 @@ def image(process, simulation):
     return bits(number for number in base if simulation.holds(process.task.facts[number]))
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_every_step_may_come_to_the_same(seed):
+def told_apart(problem, seed):
+    """Return `problem` with other probabilities for steps that have a certain object as their first argument."""
+    dice, actions = random.Random(seed), dict(problem.domain.actions)
+    for name, action in actions.items():
+        if action.parameters:
+            weights = [dice.randint(1, 5) for _ in action.outcomes]
+            shares = tuple([Decimal(weight) / sum(weights) for weight in weights])
+            pattern = (dice.choice(problem.all_objects).name, *[OPEN] * (len(action.parameters) - 1))
+            case = Case(pattern, Decimal(dice.choice(["0", "0.25", "0.5"])), shares)
+            actions[name] = replace(action, cases=(case,))
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+@pytest.mark.parametrize(("seed", "cases"), [*((seed, False) for seed in range(150)), *((s, True) for s in range(60))])
+def test_every_step_may_come_to_the_same(seed, cases):
     problem = random_problem(seed, UNCERTAIN)
+    problem = told_apart(problem, seed) if cases else problem
     process, declared = process_of(problem, Budget()), Declared(problem)
     if process.task.unreachable_goal is not None:
         assert not any(state.holds(problem.goal.hard) for state in reachable(declared))
