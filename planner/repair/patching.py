@@ -6,14 +6,14 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.numbers import exact_decimal
 from planner.normalise import relevant_part, to_adl
-from planner.plan import Status, Step, StoppedBy, exact, exact_sum
+from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
 from planner.repair.chain import entering, reentry
@@ -34,7 +34,8 @@ class Patch:
 
     `status` is OPTIMAL where the objective is proved to be the least, and UNSOLVABLE where nothing reaches the goal:
     then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `objective` is `cost` and the weight of the `dropped`
-    steps of the old plan; no patch has one below `lower_bound`. `reason` says in words what needs saying.
+    steps of the old plan; no patch has one below `lower_bound`. `reason` says in words what needs saying. Where facts
+    are unknown, the steps, numbered from 1, rest on `suppositions` about them.
     """
 
     status: Status
@@ -47,6 +48,7 @@ class Patch:
     objective: Number | None = None
     lower_bound: Number | None = None
     reason: str = ""
+    suppositions: tuple[Supposition, ...] = ()
 
     @property
     def has_plan(self) -> bool:
@@ -91,6 +93,13 @@ def patch(
     check_limits(time_limit, memory_limit)
     check_limits(proof_time, None)
     weight = _checked(weight)
+    if problem.unknown:
+        from planner.unknown.patching import patch_supposing  # noqa: PLC0415 - few problems need it
+
+        asked: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
+        asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
+        expanded, budget = with_spare(problem, (*fixed, *remaining)), Budget(time_limit, memory_limit, cancel)
+        return patch_supposing(expanded, remaining, patch, budget, **asked)
     refused = unsupported(problem)
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)

@@ -6,7 +6,7 @@ result has the actions of the source, under their names, so that its plans need 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from planner.model import (
@@ -26,7 +26,7 @@ from planner.model import (
     Variable,
     When,
 )
-from planner.model.hidden import Hidden
+from planner.model.hidden import Hidden, Places
 from planner.records import dataclass, replace
 from planner.unknown.names import CAREFUL, Vocabulary
 from planner.unknown.readings import Reading, atom_of, mentions, possibly, read, renamed, surely
@@ -35,11 +35,15 @@ from planner.unknown.ways import constrained
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """Translates `problem`, in plain ADL, of which the facts of `variables` are unknown."""
+    """Translates `problem`, in plain ADL, of which the facts of `variables` are unknown.
+
+    `items` are the places among the arguments of predicates where items have their values.
+    """
 
     problem: Problem
     variables: Sequence[Hidden]
     words: Vocabulary
+    items: Mapping[str, Places]
 
     def optimistic(self) -> Problem:
         """Return a problem in which whatever may hold is taken to hold, from case to case.

@@ -12,14 +12,11 @@ from collections.abc import Callable, Mapping
 from planner.annotations import Any, Final
 from planner.budget import Budget
 from planner.model import Atom, Number, Problem
-from planner.model.hidden import hidden
-from planner.normalise import relevant_part, to_adl
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition
 from planner.records import replace
 from planner.unknown.knowledge import Translation
-from planner.unknown.names import Vocabulary
-from planner.unknown.readings import read_predicates
-from planner.unknown.suppositions import Prices, dearest, supposing
+from planner.unknown.relevance import translation
+from planner.unknown.suppositions import supposing, surprise
 from planner.validate import validate
 
 SHARE: Final = 0.35
@@ -41,27 +38,6 @@ def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options
         found = solve(replace(problem, unknown=(), likely={}), **options, **limits)
         return found if found.plan is None else replace(found, plan=replace(found.plan, problem=problem))
     return _Searches(problem, asked, solve, budget, options).result()
-
-
-def translation(problem: Problem) -> Translation | None:
-    """Return `problem`, as far as it is relevant, ready to be translated; None where nothing unknown matters."""
-    unknown = {pattern.predicate for pattern in problem.unknown}
-    matter = unknown & read_predicates(relevant_part(problem))
-    while matter:
-        sensors = [name for name, each in problem.domain.actions.items() if _senses(each.senses, matter)]
-        relevant = relevant_part(problem, sensors)
-        more = unknown & read_predicates(relevant)
-        if more == matter:
-            variables = hidden(problem, matter)
-            plain = to_adl(relevant)
-            names = dict.fromkeys(fact.predicate for variable in variables for fact in variable.facts)
-            return Translation(plain, variables, Vocabulary.of(plain.domain, names)) if variables else None
-        matter = more
-    return None
-
-
-def _senses(patterns: Any, predicates: set[str]) -> bool:
-    return any(pattern.predicate in predicates for pattern in patterns)
 
 
 class _Searches:
@@ -89,22 +65,18 @@ class _Searches:
             return replace(lucky, status=Status.UNKNOWN, lower_bound=None, reason=IN_NO_CASE)
         if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(lucky)
-        return self._planned(lucky.cost or 0)
+        return self._planned(lucky.cost)
 
-    def _planned(self, lucky: Number) -> Result:
+    def _planned(self, lucky: Number | None) -> Result:
         """Plan on what is known, and on what is supposed too, where a plan costs so much if it is `lucky`."""
         knowing, fallback, self._plan = self._asked.knowing(), self._plan, None
         safe = self._search(knowing, SHARE, lambda plan: self._note(plan.steps, {}))
         if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
-        prices = self._prices(lucky if safe.cost is None else max(safe.cost - lucky, 0))
-        made = supposing(self._asked.problem, knowing, self._asked.words, self._asked.variables, prices)
+        made = supposing(self._asked, knowing, surprise(lucky, safe.cost))
         found = self._search(made.problem, 1, lambda plan: self._note(*made.without(plan.steps)))
         self._plan = self._plan or fallback
         return self._answer(found)
-
-    def _prices(self, surprise: Number) -> Prices:
-        return Prices(surprise, {name: dearest(self._asked.problem, name) for name in self._asked.words.open})
 
     def _search(self, problem: Problem, share: float, note: Callable[[Plan], None]) -> Result:
         def report(progress: Progress) -> None:

@@ -13,42 +13,13 @@ from fractions import Fraction
 from planner.annotations import Final
 from planner.model import OPEN, TRUE, Action, Atom, Function, Literal, Metric, Not, Number, Problem, Variable, When
 from planner.model.formulas import conjunction
-from planner.model.hidden import Hidden, item_places
 from planner.plan import Step, exact, exact_sum
 from planner.records import dataclass, field, replace
-from planner.unknown.knowledge import filled
-from planner.unknown.names import Vocabulary
+from planner.unknown.knowledge import Translation, filled
 from planner.unknown.readings import affected, mentions, renamed
 
-PRECISION: Final = Decimal("0.001")
-"""Prices are rounded to this."""
-
-
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """What a wrong supposition costs: `surprise` in any case, and where nobody has looked also a step that fails.
-
-    `failure` says what that step costs, by the predicate of the fact that is supposed.
-    """
-
-    surprise: Number
-    failure: Mapping[str, Number]
-
-
-def dearest(problem: Problem, predicate: str) -> Number:
-    """Return the most that an action of `problem` costs that reads `predicate`, as far as costs are numbers."""
-    if problem.metric is Metric.LENGTH:
-        return 1
-    most: dict[str, Number] = {}
-    for atom, value in problem.values.items():
-        most[atom.predicate] = max(value, most.get(atom.predicate, 0))
-    costs: list[Number] = [0]
-    read = affected(problem.domain, [predicate])
-    for action in problem.domain.actions.values():
-        if mentions(action.requires, read):
-            terms = [most.get(term.predicate, 0) if isinstance(term, Atom) else term for term in action.cost]
-            costs.append(exact_sum([term for term in terms if isinstance(term, int | Decimal)]))
-    return max(costs)
+DIGITS: Final = 4
+"""So many digits of the highest price count; the others are as exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +42,58 @@ class Supposing:
         return tuple(kept), supposed
 
 
-def supposing(
-    source: Problem, knowing: Problem, words: Vocabulary, variables: Iterable[Hidden], prices: Prices
-) -> Supposing:
-    """Return `knowing`, the translation of `source`, with steps that suppose the facts of `variables` at `prices`."""
-    writer = _Writer(source, words, {*knowing.domain.actions}, {*knowing.domain.functions, *knowing.domain.predicates})
-    for name in words.open:
+def supposing(asked: Translation, knowing: Problem, surprise: Number) -> Supposing:
+    """Return `knowing`, a translation of what was `asked`, with steps that suppose unknown facts.
+
+    `surprise` is what it costs beside a step that fails if a supposition is wrong.
+    """
+    source = asked.problem
+    writer = _Writer(asked, {*knowing.domain.actions}, {*knowing.domain.functions})
+    for name in asked.words.open:
         writer.write(name)
-    values = {**knowing.values}
-    for variable in variables:
+    failure = {name: dearest(source, name) for name in asked.words.open}
+    prices: dict[Atom, Fraction] = {}
+    for variable in asked.variables:
         for fact, chance in zip(variable.facts, variable.chances, strict=True):
             for kind in writer.kinds[fact.predicate]:
-                risk = 1 - chance if kind.holds else chance
-                price = Fraction(prices.surprise) + (0 if kind.looked else Fraction(prices.failure[fact.predicate]))
-                values[Atom(kind.price, fact.args)] = _rounded(risk * price)
-    domain = knowing.domain
-    domain = replace(
-        domain, actions={**domain.actions, **writer.actions}, functions={**domain.functions, **writer.functions}
-    )
+                price = Fraction(surprise) + (0 if kind.looked else Fraction(failure[fact.predicate]))
+                prices[Atom(kind.price, fact.args)] = (1 - chance if kind.holds else chance) * price
+    actions = {**knowing.domain.actions, **writer.actions}
+    domain = replace(knowing.domain, actions=actions, functions={**knowing.domain.functions, **writer.functions})
     kinds = [(each.action, (name, each.holds)) for name, found in writer.kinds.items() for each in found]
-    return Supposing(replace(knowing, domain=domain, values=values), dict(kinds))
+    return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_rounded(prices)}), dict(kinds))
 
 
-def _rounded(number: Fraction) -> Number:
-    return exact((Decimal(number.numerator) / number.denominator).quantize(PRECISION))
+def surprise(lucky: Number | None, safe: Number | None) -> Number:
+    """Return what it costs to be wrong, where a `lucky` plan and a `safe` one, that supposes nothing, cost so much.
+
+    It is what the safe one costs more; where none is known, another lucky one.
+    """
+    hoped = lucky or 0
+    return hoped if safe is None else max(safe - hoped, 0)
+
+
+def dearest(problem: Problem, predicate: str) -> Number:
+    """Return the most that an action of `problem` costs that reads `predicate`, as far as costs are numbers."""
+    if problem.metric is Metric.LENGTH:
+        return 1
+    most: dict[str, Number] = {}
+    for atom, value in problem.values.items():
+        most[atom.predicate] = max(value, most.get(atom.predicate, 0))
+    costs: list[Number] = [0]
+    read = affected(problem.domain, [predicate])
+    for action in problem.domain.actions.values():
+        if mentions(action.requires, read):
+            terms = [most.get(term.predicate, 0) if isinstance(term, Atom) else term for term in action.cost]
+            costs.append(exact_sum([term for term in terms if isinstance(term, int | Decimal)]))
+    return max(costs)
+
+
+def _rounded(prices: Mapping[Atom, Fraction]) -> dict[Atom, Number]:
+    """Return `prices` as decimals with as many digits behind the point."""
+    decimals = {atom: Decimal(price.numerator) / price.denominator for atom, price in prices.items()}
+    unit = Decimal(1).scaleb(max(decimals.values()).adjusted() - DIGITS + 1)
+    return {atom: exact(price.quantize(min(unit, Decimal(1)))) for atom, price in decimals.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +108,9 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes the actions that suppose facts of `source`."""
+    """Writes the actions that suppose facts, for what is `asked`."""
 
-    source: Problem
-    words: Vocabulary
+    asked: Translation
     taken_actions: set[str]
     taken_functions: set[str]
     kinds: dict[str, list[_Kind]] = field(default_factory=dict)
@@ -121,11 +119,11 @@ class _Writer:
 
     def write(self, name: str) -> None:
         """Write the actions for the predicate `name`."""
-        parameters = self.source.domain.predicates[name].parameters
+        parameters = self.asked.problem.domain.predicates[name].parameters
         parameters = tuple([Variable(f"?a{place}", each.types) for place, each in enumerate(parameters)])
         fact = Atom(name, tuple([each.name for each in parameters]))
         self.kinds[name] = []
-        for looked in (True, False) if name in self.words.seen else (False,):
+        for looked in (True, False) if name in self.asked.words.seen else (False,):
             for holds in (True, False):
                 kind = self._kind(name, holds=holds, looked=looked)
                 self.kinds[name].append(kind)
@@ -137,7 +135,7 @@ class _Writer:
         return _Kind(_free(word, self.taken_actions), _free(f"price-{word}", self.taken_functions), holds, looked)
 
     def _action(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Action:
-        words = self.words
+        words = self.asked.words
         needs = [renamed(fact, words.open), *([renamed(fact, words.seen)] if kind.looked else [])]
         provides: list[Literal] = [Not(renamed(fact, words.open))]
         provides += [fact, renamed(fact, words.possible)] if kind.holds else [Not(renamed(fact, words.possible))]
@@ -147,17 +145,17 @@ class _Writer:
         return Action(kind.action, parameters, conjunction(needs), tuple(provides), when=when, cost=(price,))
 
     def _guessed(self, kind: _Kind, fact: Atom) -> Iterator[Literal]:
-        if not kind.looked and fact.predicate in self.words.guessed:
-            yield renamed(fact, self.words.guessed)
+        if not kind.looked and fact.predicate in self.asked.words.guessed:
+            yield renamed(fact, self.asked.words.guessed)
 
     def _others(self, kind: _Kind, fact: Atom, parameters: tuple[Variable, ...]) -> Iterator[When]:
         """Yield that the other facts of the same item do not hold."""
-        places = item_places(self.source.domain).get(fact.predicate, ())
+        words, places = self.asked.words, self.asked.items.get(fact.predicate, ())
         if not places:
             return
         opened = Atom(fact.predicate, tuple([OPEN if at in places else arg for at, arg in enumerate(fact.args)]))
         other, variables = filled(opened, parameters, fact.args)
-        ended = (Not(renamed(other, self.words.possible)), Not(renamed(other, self.words.open)))
+        ended = (Not(renamed(other, words.possible)), Not(renamed(other, words.open)))
         yield When(TRUE, (*ended, *self._guessed(kind, other)), (), variables)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from planner import Status, solve, validate
+from planner import Status, patch, solve, validate
 from planner.testing import TooManyStates, brute_force, worlds
 from tests.unknown_random import random_unknown
 
@@ -17,6 +19,13 @@ def test_plans_work_wherever_what_they_suppose_holds(part) -> None:
         if problem is not None:
             supposing += _check(problem, solve(problem, time_limit=None))
     assert supposing
+
+
+def _replays(problem, steps, supposed) -> bool:
+    """Return whether `steps` work in every world in which all that is `supposed` holds."""
+    facts = [(each.fact, each.holds) for each in supposed]
+    fitting = [world for _, world in worlds(problem) if all((fact in world.initial) is holds for fact, holds in facts)]
+    return all(validate(world, steps).valid for world in fitting)
 
 
 def _check(problem, result) -> bool:
@@ -35,8 +44,25 @@ def _check(problem, result) -> bool:
     supposed = result.plan.suppositions
     fitting = [world for world, _ in cases if all((each.fact in world.initial) is each.holds for each in supposed)]
     assert fitting
-    assert all(validate(world, result.plan.steps).valid for world in fitting)
+    assert _replays(problem, result.plan.steps, supposed)
     assert all(each.steps or each.goal for each in supposed)
     assert result.status is Status.SOLVED or not supposed
     assert validate(problem, result.plan.steps).valid
     return bool(supposed)
+
+
+def test_patches_work_wherever_what_they_suppose_holds() -> None:
+    kept = 0
+    for seed in range(40):
+        problem = random_unknown(seed)
+        plan = None if problem is None else solve(problem).plan
+        if plan is None:
+            continue
+        rng = random.Random(seed)
+        old = [step for step in plan.steps if rng.random() < 0.7]
+        found = patch(problem, old)
+        assert found.steps is not None
+        kept += found.kept
+        assert _replays(problem, found.steps, found.suppositions)
+        assert found.steps[found.new :] == tuple(old[len(old) - found.kept :])
+    assert kept

@@ -21,6 +21,7 @@ from planner import (
     causal_links,
     explain_plan,
     partial_order,
+    patch,
     solve,
     validate,
 )
@@ -221,3 +222,40 @@ def test_single_facts_of_an_item_may_all_be_false() -> None:
         (Fraction(1, 2), 0),
     ]
     assert [brute_force(world) for _, world in worlds(problem)] == [1, None]
+
+
+def test_patches_suppose_what_is_still_unknown() -> None:
+    problem = asked(house(), more=["path(hall, lab)"])
+    rest = steps_from("go(hall, lab)")
+    kept = patch(problem, rest)
+    assert (kept.status, kept.new, kept.kept, texts(kept)) == (
+        Status.SOLVED,
+        1,
+        1,
+        ["look_at(hall, lab)", "go(hall, lab)"],
+    )
+    assert kept.suppositions == (Supposition(LOCKED, False, (2,), seen=1),)
+    assert (kept.cost, kept.objective, kept.lower_bound) == (5, 5, None)
+    assert kept.reason == f"it supposes {kept.suppositions[0]}"
+    seen = patch(replace(problem, unknown=(), initial=(*problem.initial, LOCKED)), rest)
+    assert (seen.status, texts(seen), seen.suppositions) == (Status.OPTIMAL, ["walk(hall, lab)"], ())
+
+
+def test_patches_do_not_begin_with_what_is_not_to_come_first() -> None:
+    problem = asked(house(), more=["path(hall, lab)"])
+    banned = [*steps_from("look_at(hall, lab)"), *steps_from("go(hall, lab)")]
+    assert texts(patch(problem, (), not_first=banned)) == ["walk(hall, lab)"]
+    assert texts(patch(problem, (), forbidden=banned[:1])) == ["go(hall, lab)"]
+
+
+def test_patches_go_on_from_what_is_at_work() -> None:
+    problem = asked(house(), "blown(lab)", more=["door(lab, hall)"])
+    found = patch(problem, (), fixed=steps_from("go(hall, lab)"))
+    assert [str(each.fact) for each in found.suppositions] == ["locked(lab, hall)"]
+    assert texts(found)[-1] == "blow(lab, hall)"
+
+
+def test_no_patch_for_what_no_case_allows_is_no_proof() -> None:
+    found = patch(replace(asked(house()), initial=()), ())
+    assert (found.status, found.steps) == (Status.UNKNOWN, None)
+    assert found.reason == "no plan reaches the goal, however the unknown facts turn out"
