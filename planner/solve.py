@@ -12,7 +12,7 @@ from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, uncertain_actions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
@@ -78,7 +78,18 @@ def solve(
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     answer.run.seed, answer.run.most_simulations = seed, simulations
-    return intended(problem.domain, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
+    return _as_intended(answer, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
+
+
+def _as_intended(answer: Answer, found: Result) -> Result:
+    """Return what `found`, on intended outcomes, says where actions may come out otherwise."""
+    domain = answer.problem.domain
+    if found.status is Status.UNSOLVABLE and uncertain_actions(domain):
+        from planner.uncertain.hopeless import is_hopeless  # noqa: PLC0415 - few problems need it
+
+        if is_hopeless(answer.problem, answer.budget, solve):
+            return found
+    return intended(domain, found)
 
 
 def _uncounted(search: str) -> Result | None:

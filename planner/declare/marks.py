@@ -77,8 +77,8 @@ class ActionFields(TypedDict, total=False):
     resolution: Number | float | str | None
     after: Patterns
     creates: Mapping[str, str | type[Entity]]
-    duration: Number | float | None
-    risk: Number | float
+    duration: Number | float | str | None
+    risk: Number | float | str
     outcomes: Iterable[Outcome | ModelOutcome]
     senses: Patterns
     tags: str | Iterable[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.creation import for_steps
 from planner.model import Number, Problem
 from planner.plan import Plan, exact_sum
+from planner.records import replace
 from planner.validate.simulation import Simulation
 
 
@@ -17,6 +18,6 @@ def resources(plan: Plan) -> dict[str, Number]:
     names = dict.fromkeys(name for action in problem.domain.actions.values() for name in action.uses)
     if not names:
         return {}
-    simulation = Simulation(for_steps(problem, plan.steps))
+    simulation = Simulation(for_steps(replace(problem, unknown=()), plan.steps))
     uses = [simulation.uses(step) for step in plan.steps]
     return {name: exact_sum(used.get(name, 0) for used in uses) for name in names}

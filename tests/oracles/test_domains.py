@@ -11,6 +11,7 @@ from downward import optimal_plans
 from planner import with_placeholders
 from planner.model import Problem
 from planner.pddl.export import export
+from planner.records import replace
 from planner.validate import validate
 
 DOMAINS = Path(__file__).parents[2] / "domains"
@@ -23,17 +24,27 @@ def known_cases():
     return [case for name in NAMES for case in import_module(f"domains.{name}").cases()]
 
 
+def freed(problem):
+    """Return `problem` without what PDDL has no words for: what it costs is then a lower bound."""
+    goal = replace(problem.goal, soft=())
+    return replace(problem, goal=goal, constraints=(), budgets={}, deadline=None, unknown=(), likely={})
+
+
 def test_fast_downward_finds_the_optima_of_all_cases(tmp_path):
     cases = [case for case in known_cases() if isinstance(case.problem, Problem)]
-    exports = [export(with_placeholders(case.problem, MOST_CREATED)) for case in cases]
+    problems = [freed(case.problem) for case in cases]
+    exports = [export(with_placeholders(each, MOST_CREATED)) for each in problems]
     found = optimal_plans(tmp_path, [(each.domain, each.problem) for each in exports])
-    for case, written, text in zip(cases, exports, found, strict=True):
+    for case, problem, written, text in zip(cases, problems, exports, found, strict=True):
         if text is None:
             assert case.optimum is None, case.name
-        else:
-            plan = written.read_plan(text)
-            assert validate(case.problem, plan).valid, case.name
+            continue
+        plan = written.read_plan(text)
+        assert validate(problem, plan).valid, case.name
+        if problem == case.problem:
             assert plan.cost == case.optimum, case.name
+        else:
+            assert case.optimum is None or plan.cost <= case.optimum, case.name
 
 
 @pytest.mark.parametrize("name", ["courier", "stacking"])

@@ -104,7 +104,7 @@ def test_no_domain_has_findings(shipped):
     assert [finding for finding in findings if finding.level is not Level.NOTE] == []
 
 
-@pytest.mark.parametrize("name", ["assistant", "helpdesk", "runbook", "secretary"])
+@pytest.mark.parametrize("name", ["assistant", "helpdesk", "runbook", "secretary", "tools"])
 def test_what_agents_read_is_there(name):
     for action in import_module(f"domains.{name}").domain().actions.values():
         assert action.description

@@ -322,13 +322,15 @@ def test_what_has_no_meaning_yet_is_refused(given, construct):
     assert result.reason == f"search does not take {construct} yet"
 
 
-def test_actions_with_outcomes_are_planned_on_as_intended_and_nothing_is_unsolvable():
+def test_actions_with_outcomes_are_planned_on_as_intended_and_only_what_none_leads_to_is_unsolvable():
     plain, given = chain(), with_action(outcomes=(Outcome(Decimal("0.5")), Outcome(Decimal("0.5"), (fact("p9"),))))
     result = solve(given)
     assert (result.status, result.plan.steps) == (Status.OPTIMAL, solve(plain).plan.steps)
     assert "intended outcomes" in result.reason
     result = solve(replace(given, goal=Goal(fact("p9"))))
     assert (result.status, result.stopped_by) == (Status.UNKNOWN, StoppedBy.INCOMPLETE)
+    result = solve(replace(given, goal=Goal(fact("p10"))))
+    assert (result.status, result.stopped_by) == (Status.UNSOLVABLE, StoppedBy.EXHAUSTED)
 
 
 def test_costs_are_exact():
