@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Final
+from planner.annotations import TYPE_CHECKING, Any, Final
 from planner.budget import LimitReached
 from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
 from planner.cli.exits import Exit
@@ -16,13 +16,15 @@ from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of, whole
+from planner.cli.policies import add_objective, run_objective
 from planner.cli.progress import Watch, shown
 from planner.collector import collector_paused
-from planner.errors import UnsupportedError
+from planner.errors import InputError, UnsupportedError
 from planner.plan import Plan, Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
+    from planner.model import Number
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
@@ -47,6 +49,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--engine", metavar="NAME", help="A planner known to unified-planning.")
     parser.add_argument("--simulations", type=whole, metavar="N", help="Stop '--search mcts' after so many.")
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="What its random choices begin with.")
+    add_objective(parser)
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
     parser.add_argument("--tree", action="store_true", help="Draw what the tasks came to, on stderr; for HTN plans.")
@@ -54,7 +57,16 @@ def arguments(parser: Parser) -> None:
     add_quiet(parser)
 
 
-def run(
+def run(started: float, *, objective: str | None, penalty: Number | None, **options: Any) -> Exit:
+    """Print a plan, or a policy where an objective is given."""
+    if objective is not None:
+        return run_objective(started, objective=objective, penalty=penalty, **options)
+    if penalty is not None:
+        raise InputError("--penalty is for policies", hint="add '--objective cost'")
+    return run_search(started, **options)
+
+
+def run_search(
     started: float,
     *,
     domain: str,

@@ -6,7 +6,9 @@ import threading
 
 from planner.annotations import Any, Final
 from planner.budget import Budget, LimitReached, check_limits
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, UnsupportedError, did_you_mean
+from planner.heuristics.kind import never
+from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Statistics, Status, StoppedBy
@@ -28,7 +30,7 @@ SAME: Final = 1e-6
 
 
 def decide(
-    problem: Problem,
+    problem: AnyProblem,
     *,
     objective: Objective = Objective.SUCCESS,
     penalty: Number | None = None,
@@ -47,8 +49,12 @@ def decide(
     Raises `InputError` for a search that does not exist, for limits that are none, and for mistakes in the problem
     that only grounding shows.
     """
-    _check(problem, objective, penalty, search)
+    _check(objective, penalty, search)
     check_limits(time_limit, memory_limit)
+    if is_other_problem(problem):
+        raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
+    if not isinstance(problem, Problem):
+        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
     construct = unsupported(problem)
     if construct:
         reason = f"policies do not take {construct} yet"
@@ -56,9 +62,7 @@ def decide(
     return _Work(problem, objective, penalty, Budget(time_limit, memory_limit, cancel)).done(search or "lao")
 
 
-def _check(problem: Any, objective: Any, penalty: Any, search: str | None) -> None:
-    if not isinstance(problem, Problem):
-        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+def _check(objective: Any, penalty: Any, search: str | None) -> None:
     if not isinstance(objective, Objective):
         raise InputError(f"{objective!r} is no objective", hint="Objective.SUCCESS, .COST and .UTILITY are")
     if search is not None and search not in SEARCHES:
@@ -105,7 +109,7 @@ class _Work:
             policy = policy_of(graph, solution.chosen, self.problem, part.check)
         except LimitReached as reached:
             stopped_by = reached.stopped_by
-            if self.graph is None or stopped_by is StoppedBy.CANCELLED:
+            if self.graph is None:
                 return Decision(Status.UNKNOWN, stopped_by, self.objective, statistics=self._statistics(search))
             policy = self._from_what_is_known(self.graph)
         return self._decision(policy, stopped_by, search)
@@ -126,9 +130,8 @@ class _Work:
 
     def _from_what_is_known(self, graph: Graph) -> Policy:
         """Return the best policy that ends where nobody has looked."""
-        patient = Budget(None, self.budget.memory_limit, self.budget.cancel)
-        solution = best_policy(graph.closed(), graph.aim.rewards, patient.check)
-        return policy_of(graph, solution.chosen, self.problem, patient.check)
+        solution = best_policy(graph.closed(), graph.aim.rewards, never)
+        return policy_of(graph, solution.chosen, self.problem, never)
 
     def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
         assert self.graph is not None  # noqa: S101 - a policy comes of it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--engine": ("", ""),
     "--time-limit": ("2.5", 2.5),
     "--memory-limit": ("none", float("inf")),
+    "--simulations": ("7", 7),
+    "--seed": ("3", 3),
+    "--objective": ("cost", "cost"),
+    "--penalty": ("2.5", Decimal("2.5")),
     "--plan-file": ("a=b", Path("a=b")),
 }
 FLAGS = {"--tree": "tree", "--json": "json", "--quiet": "quiet", "-q": "quiet"}
@@ -29,10 +34,13 @@ DEFAULTS = {
     "problem": None,
     "mode": "anytime",
     "time_limit": 10.0,
+    "seed": 0,
     "tree": False,
     "json": False,
     "quiet": False,
-    **dict.fromkeys(["search", "heuristic", "engine", "memory_limit", "plan_file"]),
+    **dict.fromkeys(
+        ["search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty"]
+    ),
 }
 
 
