@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from executor.record.allowance import can_be_paid, left_of
 from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.record.status import StepStatus
@@ -15,6 +16,7 @@ from planner.declare.places import CodePlace
 from planner.model import Goal, Or, Problem
 from planner.plan import Step
 from planner.records import replace
+from planner.repair.limited import is_limited
 from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
 
@@ -62,7 +64,8 @@ class Options:
 
     def still_works(self, left: Iterable[StepRecord]) -> bool:
         """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
-        simulation, fixed = Simulation(self.problem()), self.fixed()
+        problem, fixed, left = self.problem(), self.fixed(), list(left)
+        simulation = Simulation(problem)
         for record in (*fixed, *left):
             step = record.step
             if step.action in self.without_handler or simulation.objection(step) is not None:
@@ -70,7 +73,7 @@ class Options:
             if record not in fixed and self._has_failed(step, simulation):
                 return False
             simulation.apply(step)
-        return simulation.holds(self.state.goal)
+        return simulation.holds(self.state.goal) and can_be_paid(problem, [each.step for each in (*fixed, *left)])
 
     def furthest(self) -> int | None:
         """Return how many of the steps that are left need not be done any more: all others still work after those.
@@ -89,8 +92,13 @@ class Options:
         return None
 
     def problem(self) -> Problem:
-        """Return what is to be solved now: the goal from what is believed, with the actions that have handlers."""
+        """Return what is to be solved now: the goal from what is believed, with the actions that have handlers.
+
+        Budgets and the deadline are what the run has left of them.
+        """
         problem = replace(self.state.beliefs.problem, goal=Goal(self.state.goal))
+        if is_limited(problem):
+            problem = left_of(problem, self.state, self.fixed())
         if not self.without_handler:
             return problem
         actions = {

@@ -12,6 +12,7 @@ from executor.looking.judge import Expected, Judgement, judged
 from executor.looking.observe import Looked, Lookout, believe
 from executor.looking.outcomes import alternatives, as_it_came_out, labels
 from executor.looking.reports import reported
+from executor.record.allowance import can_try_again
 from executor.record.events import Disagreement, Event, StepEnded, StepReturned
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
@@ -28,6 +29,7 @@ from planner.errors import InputError
 from planner.model import Action, Atom
 from planner.records import replace
 
+UNPAID: Final = "the budgets do not suffice for another attempt"
 UNTRIED: Final = "no other handler is called, as nobody knows that this one has done nothing"
 
 
@@ -76,8 +78,10 @@ class Aftermath:
         others: Sequence[Skill] = ()
         if skills and not self.aborted.is_set() and not self._is_at_work(record):
             others = callable_next(skills, record, policy, got, found)
+            if others and not can_try_again(self.state, record):
+                others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")
             left = [each for each in skills if each.name not in (*record.failed, record.skill)]
-            if left and not others and found.status is StepStatus.FAILED:
+            if left and not others and UNPAID not in found.reason and found.status is StepStatus.FAILED:
                 found = replace(found, reason=f"{found.reason}; {UNTRIED}")
         in_doubt = found.status is StepStatus.IN_DOUBT
         repeatable = not in_doubt and (found.known or not got.begun or is_harmless(action))

@@ -19,6 +19,7 @@ from planner.repair.bans import actions_of, barred
 from planner.repair.chain import entering, reentry
 from planner.repair.created import claimed, untried, with_spare
 from planner.repair.firsts import irrelevant_firsts
+from planner.repair.limited import is_limited, patch_within
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.repair.ways import Ways
@@ -88,6 +89,9 @@ def patch(
     so far is returned, and `stopped_by` says which. Once a patch is known, no more than `proof_time` seconds are spent
     on a better one, or on the proof that there is none, and none on one that is as good and keeps more.
 
+    Budgets are for what is still to be spent, `fixed` steps included, and the deadline is for the steps that are
+    returned. Where the best patch does not keep them, it is the cheapest plan that does.
+
     Raises `InputError` for a weight or limits that are none, `PlanError` for fixed steps that do not fit the problem.
     """
     check_limits(time_limit, memory_limit)
@@ -100,10 +104,14 @@ def patch(
         asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         expanded, budget = with_spare(problem, (*fixed, *remaining)), Budget(time_limit, memory_limit, cancel)
         return patch_supposing(expanded, remaining, patch, budget, **asked)
-    refused = unsupported(problem)
+    refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     budget, banned = Budget(time_limit, memory_limit, cancel), actions_of(forbidden)
+    if is_limited(problem):
+        options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
+        options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
+        return patch_within(problem, remaining, patch, after, budget, weight=weight, fixed=fixed, **options)
     now = after(with_spare(problem, (*fixed, *remaining)), fixed)
     old = _fitting(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
