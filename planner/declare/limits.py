@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from planner.declare.numbers import decimal, number
 from planner.declare.places import Place
 from planner.declare.syntax import shown
 from planner.errors import did_you_mean
-from planner.model import COST, Atom, DomainModel, Number
+from planner.model import COST, OPEN, Atom, DomainModel, Number
+from planner.model.actions import has_open
 from planner.model.domain import resources
 from planner.model.numbers import exact_number
 
@@ -40,30 +41,56 @@ def deadline_of(value: Any, place: Place) -> Number | None:
     return exact_number(seconds)
 
 
+class Facts(Protocol):
+    """What knows the facts of a problem."""
+
+    def pattern(self, value: Any, place: Place) -> Atom:
+        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
+
+    def instances(self, pattern: Atom) -> Iterable[Atom]:
+        """Return the facts that `pattern` covers."""
+
+
 def likely_of(
-    value: Any,
-    known: tuple[tuple[Atom, ...], tuple[Atom, ...]],
-    fact_of: Callable[[Any, Place], Atom],
-    place: Place,
+    value: Any, unknown: Iterable[Atom], stated: Container[Atom], facts: Facts, place: Place
 ) -> dict[Atom, Decimal]:
-    """Return the probabilities of facts, where `known` are the patterns declared unknown and the facts stated."""
+    """Return the probabilities of facts that a pattern of `unknown` covers.
+
+    In `value`, a pattern stands for all facts that it covers, but for those that are `stated`, or named themselves.
+    """
     if not isinstance(value, Mapping):
         raise place.error(f"'likely' is a mapping from unknown facts to probabilities, not {shown(value)}")
-    unknown, stated = known
-    found: dict[Atom, Decimal] = {}
+    by_pattern: dict[Atom, Decimal] = {}
+    by_name: dict[Atom, Decimal] = {}
     for key, chance in value.items():
         here = place.within(key) if isinstance(key, str) else place
-        fact = fact_of(key, here)
-        if not any(pattern.matches(fact) for pattern in unknown):
-            hint = f"add it, or a pattern that covers it, to unknown: '{Atom(fact.predicate, ('_',) * len(fact.args))}'"
-            raise here.error(f"{fact} is said to be likely, but is not declared unknown", hint)
-        if fact in stated:
-            raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
-        if fact in found:
-            raise here.error(f"{fact} has two probabilities")
-        probability = decimal(chance, f"the probability of {fact}", here)
-        if not 0 < probability < 1:
-            hint = "state what holds, and leave out what does not"
-            raise here.error(f"the probability of {fact} is {probability}; it must be between 0 and 1", hint)
-        found[fact] = probability
-    return found
+        pattern = facts.pattern(key, here)
+        probability = _probability(chance, pattern, here)
+        if not any(_covers(each, pattern) for each in unknown):
+            cover = Atom(pattern.predicate, (OPEN,) * len(pattern.args))
+            hint = f"add it, or a pattern that covers it, to unknown: '{cover}'"
+            raise here.error(f"{pattern} is said to be likely, but is not declared unknown", hint)
+        found = by_pattern if has_open(pattern) else by_name
+        for fact in facts.instances(pattern):
+            if fact in found:
+                raise here.error(f"{fact} has two probabilities")
+            if fact not in stated:
+                found[fact] = probability
+            elif found is by_name:
+                raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
+    return by_pattern | by_name
+
+
+def _covers(pattern: Atom, other: Atom) -> bool:
+    """Return whether `pattern` covers all that `other` does."""
+    return pattern.matches(other) and all(
+        mine == OPEN for mine, theirs in zip(pattern.args, other.args, strict=True) if theirs == OPEN
+    )
+
+
+def _probability(value: Any, fact: Atom, place: Place) -> Decimal:
+    probability = decimal(value, f"the probability of {fact}", place)
+    if not 0 < probability < 1:
+        hint = "state what holds, and leave out what does not"
+        raise place.error(f"the probability of {fact} is {probability}; it must be between 0 and 1", hint)
+    return probability

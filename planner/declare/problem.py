@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from planner.collector import collector_paused
@@ -20,6 +21,7 @@ from planner.declare.syntax import NotationError, cannot_name, is_name, parse_at
 from planner.declare.words import count, either
 from planner.errors import InputError, did_you_mean
 from planner.model import (
+    OPEN,
     Action,
     Atom,
     DomainModel,
@@ -101,7 +103,7 @@ class ProblemBuilder:
             values=self._values(values, resolution, place.within("values")),
             metric=_metric(metric, place.within("metric")),
             unknown=hidden,
-            likely=likely_of(likely, (hidden, facts), self._fact, place.within("likely")) if likely else {},
+            likely=likely_of(likely, hidden, frozenset(facts), self, place.within("likely")) if likely else {},
             constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
             budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
             deadline=deadline_of(deadline, place.within("deadline")),
@@ -115,6 +117,17 @@ class ProblemBuilder:
         found = self._conditions.formula(value, place)
         self._check_uses(before)
         return found
+
+    def pattern(self, value: Any, place: Place) -> Atom:
+        """Return a fact whose arguments may be open; raises an error at `place` for a mistake."""
+        (found,) = self._unknown((value,), place)
+        return found
+
+    def instances(self, pattern: Atom) -> Iterator[Atom]:
+        """Yield the facts that `pattern` covers."""
+        columns = self._allowed.get(pattern.predicate) or self._columns(pattern.predicate)
+        values = [sorted(column) if arg == OPEN else (arg,) for arg, column in zip(pattern.args, columns, strict=True)]
+        return (Atom(pattern.predicate, row) for row in product(*values))
 
     def step(self, pattern: Atom, place: Place) -> Atom:
         """Return a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""

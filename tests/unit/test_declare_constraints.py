@@ -169,6 +169,11 @@ def test_what_is_likely() -> None:
     domain = office()
     found = domain.problem(objects=[R2, HALL, LAB], unknown="at(r2, _)", likely={"at(r2, hall)": 0.3, AT_LAB: "0.25"})
     assert found.likely == {Atom("at", ("r2", "hall")): Decimal("0.3"), AT_LAB: Decimal("0.25")}
+    given = {"at(r2, _)": "0.1", "at(r2, lab)": "0.9"}
+    found = domain.problem(
+        objects=[R2, HALL, LAB, Room("den")], initial="at(r2, den)", unknown="at(_, _)", likely=given
+    )
+    assert found.likely == {Atom("at", ("r2", "hall")): Decimal("0.1"), AT_LAB: Decimal("0.9")}
 
 
 WRITTEN = """\
