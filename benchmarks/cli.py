@@ -6,7 +6,6 @@ import typer
 
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
-from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
 from benchmarks.tools.command import tools
@@ -26,6 +25,5 @@ for command in (
     faults,
     overhead,
     patch,
-    learning,
 ):
     app.command()(command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from htn.model import HtnDomain, HtnProblem
 from planner.budget import Budget
 from planner.engines.jobs import bare
-from planner.normalise import to_adl
+from planner.normalise import to_adl, without_constraints
 from planner.pddl.costs import with_tables
 from planner.records import replace
 
@@ -15,6 +15,6 @@ def sent(problem: HtnProblem, budget: Budget) -> HtnProblem:
 
     Raises `LimitReached` where `budget` does not suffice for these.
     """
-    classical = bare(with_tables(to_adl(problem.classical), budget))
+    classical = bare(with_tables(without_constraints(to_adl(problem.classical)), budget))
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
     return replace(problem, domain=domain, classical=classical)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from htn.answer import HtnAnswer
+from htn.constraints import without_constraints
 from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
@@ -65,8 +66,9 @@ def solve(
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
+    free = without_constraints(problem)
     found = answer.within_limits(
-        lambda: _reasoned(problem, _solve(problem, answer, mode, search, heuristic), answer.budget)
+        lambda: _reasoned(problem, _solve(free, answer, mode, search, heuristic), answer.budget)
     )
     return intended(problem.classical.domain, found)
 

@@ -11,6 +11,7 @@ from planner.budget import Budget, Finishing, LimitReached
 from planner.collector import collector_paused
 from planner.model import DomainModel, Number, Problem
 from planner.model.domain import uncertain_actions
+from planner.normalise.constraints import constraint_of
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact
 from planner.records import replace
 from planner.search import Ending, Run
@@ -75,7 +76,11 @@ class Answer:
     def unreachable(self) -> Result:
         """Return the answer where not even the relaxed goal can be reached."""
         goal = self._task.unreachable_goal if self._task else None
-        return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, f"nothing makes this part of the goal true: {goal}")
+        constraint = None if goal is None else constraint_of(goal, self.problem)
+        reason = f"nothing makes this part of the goal true: {goal}"
+        if constraint is not None:
+            reason = f"nothing can keep this constraint: {constraint}"
+        return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason)
 
     def stopped(self, stopped_by: StoppedBy) -> Result:
         """Return what is known when a limit ends the work."""
@@ -167,7 +172,7 @@ def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
     constructs = [
         *(["unknown facts"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
-        *(["constraints"] if problem.constraints else []),
+        *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
         *(["budgets"] if problem.budgets and "budgets" not in takes else []),
         *(["deadlines"] if problem.deadline is not None and "deadlines" not in takes else []),
     ]

@@ -66,7 +66,7 @@ def _fetching(tools: Domain) -> None:
     tools.action(
         "buy_key",
         {"service": Service},
-        requires=["not key(service)", "up(service)"],
+        requires=["not key(service)"],
         provides=["key(service)"],
         uses={"money": "fee(service)"},
         duration=120,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
+from htn.constraints import without_constraints
 from htn.model import HtnProblem
 from htn.plan import Decomposition, Node
 from htn.repair.grafting import grafted
@@ -103,7 +104,8 @@ def repair(
     never, late = actions_of(forbidden), actions_of(not_first)
     classical = barred(problem.classical, never, late) if never or late else problem.classical
     budget = Budget(time_limit, memory_limit, cancel)
-    return _Repairing(replace(problem, classical=classical), plan, frozenset(done), budget).result(failed)
+    free = without_constraints(replace(problem, classical=classical))
+    return _Repairing(free, plan, frozenset(done), budget).result(failed)
 
 
 class _Repairing:

@@ -14,7 +14,7 @@ from planner.engines.outgoing.refused import refuse
 from planner.errors import EngineError, InputError, UnsupportedError, did_you_mean
 from planner.kinds import AnyProblem
 from planner.model import Problem
-from planner.normalise import to_adl
+from planner.normalise import to_adl, without_constraints
 from planner.pddl.costs import with_tables
 from planner.plan import Progress, Result, Statistics, Status, StoppedBy
 
@@ -66,7 +66,7 @@ def _sent(problem: AnyProblem, budget: Budget) -> AnyProblem:
         refuse(problem.classical)
         return problem.for_another_process(budget)
     refuse(problem)
-    return bare(with_tables(to_adl(problem), budget))
+    return bare(with_tables(without_constraints(to_adl(problem)), budget))
 
 
 def _result(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:

@@ -8,6 +8,7 @@ from itertools import chain
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.axioms import layers
+from planner.grounding.copies import without_needless_copies
 from planner.grounding.finish import Finisher, Numbering
 from planner.grounding.instantiate import (
     RawAction,
@@ -29,20 +30,27 @@ from planner.grounding.rules import AxiomRule, SchemaRules, axiom_rules, schema_
 from planner.grounding.simplify import RawTask, simplify
 from planner.grounding.tables import ActionTable
 from planner.model import Atom, Formula, Not, Problem
-from planner.normalise import NormalProblem, narrowed, normalise, relevant_part, to_adl
+from planner.normalise import (
+    NormalProblem,
+    narrowed,
+    normalise,
+    relevant_part,
+    to_adl,
+    without_constraints,
+)
 from planner.records import dataclass, replace
 from planner.task import Task
 
 
 def ground(problem: Problem, budget: Budget, *, whole: bool = False) -> Task:
-    """Return the ground task of `problem`: reachable, relevant, with mutex groups as variables.
+    """Return the ground task of `problem`: reachable, relevant, with mutex groups as variables, constraints kept.
 
     The `whole` has what is not relevant, too: every action that can change anything. A goal that no relaxed plan
     reaches gives a task with nothing but `unreachable_goal`. Raises `LimitReached` when the budget is used up,
     `InputError` for costs without a value and axioms that are not stratified.
     """
     with collector_paused():
-        source = to_adl(problem if whole else relevant_part(problem))
+        source = without_constraints(to_adl(problem if whole else relevant_part(problem)), soft=False)
         return ground_adl(source, budget, {}, whole=whole)
 
 
@@ -140,7 +148,8 @@ def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
     """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
     frame, numbers = framed(task, atoms, without_clashes(task, atoms, budget))
     finisher = Finisher(numbers, task)
-    return replace(frame, actions=finisher.actions(budget), resolution=finisher.resolution)
+    actions = without_needless_copies(finisher.actions(budget))
+    return replace(frame, actions=actions, resolution=finisher.resolution)
 
 
 def without_clashes(task: RawTask, atoms: list[Atom], budget: Budget) -> Groups:

@@ -32,6 +32,9 @@ class SoftGoal:
     condition: Formula
     utility: Number
 
+    def __str__(self) -> str:
+        return str(self.condition)
+
 
 @dataclass(frozen=True, slots=True)
 class Goal:

@@ -1,6 +1,7 @@
 """From what is declared to what can be grounded."""
 
 from planner.normalise.conditions import Conjunction
+from planner.normalise.constraints import constraint_of, without_constraints
 from planner.normalise.declarations import to_adl
 from planner.normalise.items import narrowed
 from planner.normalise.relevant import relevant_part
@@ -12,8 +13,10 @@ __all__ = [
     "NormalProblem",
     "Schema",
     "SchemaEffect",
+    "constraint_of",
     "narrowed",
     "normalise",
     "relevant_part",
     "to_adl",
+    "without_constraints",
 ]

@@ -105,7 +105,7 @@ def _is_quantified(formula: Formula) -> bool:
 def _split(formula: Formula, limit: int) -> list[list[Formula]]:
     match formula:
         case Or(parts):
-            branches = [pieces for part in parts for pieces in _split(part, limit)]
+            branches = _branches(parts, limit)
             return branches if len(branches) <= limit else [[formula]]
         case And(parts):
             return _multiply([_split(part, limit) for part in parts], limit)
@@ -113,6 +113,23 @@ def _split(formula: Formula, limit: int) -> list[list[Formula]]:
             return [[Exists(variables, TRUE), *pieces] for pieces in _split(part, limit)]
         case _:
             return [[formula]]
+
+
+def _branches(parts: tuple[Formula, ...], limit: int) -> list[list[Formula]]:
+    """Return the alternatives of a disjunction, so that objects that differ from others are in one of them only.
+
+    An inequality leaves almost all objects in the running. With but one other part, the disjunction stays whole: of
+    each ground action it says one thing.
+    """
+    unequal = [part for part in parts if isinstance(part, Not) and isinstance(part.part, Equals)]
+    others = [part for part in parts if part not in unequal]
+    if unequal and len(others) <= 1:
+        return [[Or(parts)]]
+    branches = [pieces for part in others for pieces in _split(part, limit)]
+    if not unequal:
+        return branches
+    equal = [part.part for part in unequal]
+    return [[_joined(Or, [*unequal])], *[[*equal, *pieces] for pieces in branches]]
 
 
 def _multiply(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:

@@ -3,21 +3,26 @@
 An agent has ten thousand tools and a goal that twenty of them serve. The goal is followed backwards through an index
 of who writes what, so that planning takes what the relevant part takes, not what the library would.
 
-A *want* is a kind of fact that had better hold, or had better not. What the goal says is wanted; so are the conditions
-of every action that gives something wanted, and those of axioms. The condition of a conditional effect is wanted either
-way, since the effect may do harm. An action that gives nothing wanted can be left out of any plan: what is wanted holds
-without it too. (`planner.grounding.relevance` says the same of single facts; here a variable stands for anything.)
+A *want* is a kind of fact that had better hold, or had better not. What the goal says is wanted, and what helps to keep
+the constraints; so are the conditions of every action that gives something wanted, and those of axioms. The condition
+of a conditional effect is wanted either way, since the effect may do harm. An action that gives nothing wanted can be
+left out of any plan: what is wanted holds without it too. (`planner.grounding.relevance` says the same of single facts;
+here a variable stands for anything.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.model import Action, DomainModel, Formula, Problem
+from planner.annotations import Final
+from planner.model import Action, Constraint, ConstraintKind, DomainModel, Done, Formula, Problem
 from planner.model.formulas import literals_in
 from planner.model.memo import kept_with_domain
 from planner.normalise.writers import Shape, Writers, shape_of
 from planner.records import replace
+
+_ASKING: Final = frozenset({ConstraintKind.ALWAYS, ConstraintKind.SOMETIME, ConstraintKind.BEFORE})
+"""The kinds of constraints that ask for something to happen, and not only for something not to."""
 
 Want = tuple[str, Shape, bool]
 """A predicate, the arguments, and whether such facts shall be true."""
@@ -34,6 +39,8 @@ def relevant_part(problem: Problem, used: Iterable[str] = ()) -> Problem:
     backward.want(problem.goal.hard)
     for wish in problem.goal.soft:
         backward.want(wish.condition)
+    for constraint in problem.constraints:
+        backward.keep(constraint)
     backward.use(used)
     kept = backward.finish()
     if len(kept) == len(domain.actions):
@@ -72,6 +79,21 @@ class _Backward:
             if want not in self._wanted:
                 self._wanted.add(want)
                 self._queue.append(want)
+
+    def keep(self, constraint: Constraint) -> None:
+        """Want all that helps to keep `constraint`; steps that may only break it are better left out."""
+        kind, what, other = constraint.kind, constraint.what, constraint.other
+        if isinstance(what, Done):
+            if kind in _ASKING:
+                self.use([what.action.predicate])
+        else:
+            counts = kind is ConstraintKind.AT_MOST and constraint.times
+            if kind in _ASKING or counts:
+                self.want(what)
+            if kind not in _ASKING:
+                self.want(what, positive=False)
+        if other is not None and not isinstance(other, Done):
+            self.want(other, positive=False)
 
     def use(self, names: Iterable[str]) -> None:
         """Take in the actions of these names, and want what they need."""

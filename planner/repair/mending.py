@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.model import Number, Problem
-from planner.normalise import relevant_part, to_adl
+from planner.normalise import relevant_part, to_adl, without_constraints
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
@@ -80,7 +80,7 @@ def mend(
     refused = unsupported(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
-    whole = with_spare(problem, given)
+    whole = without_constraints(with_spare(problem, given))
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}

@@ -12,7 +12,7 @@ from planner.budget import Budget, Finishing, check_limits
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.numbers import exact_decimal
-from planner.normalise import relevant_part, to_adl
+from planner.normalise import relevant_part, to_adl, without_constraints
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
@@ -112,7 +112,7 @@ def patch(
         options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
         return patch_within(problem, remaining, patch, after, budget, weight=weight, fixed=fixed, **options)
-    now = after(with_spare(problem, (*fixed, *remaining)), fixed)
+    now = after(without_constraints(with_spare(problem, (*fixed, *remaining))), fixed)
     old = _fitting(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
     try:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from planner.annotations import Final
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
-from planner.model import Atom, Formula, Goal, Number, Problem
+from planner.model import Atom, Constraint, ConstraintKind, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction
-from planner.normalise import to_adl
+from planner.normalise import to_adl, without_constraints
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
 from planner.repair.bans import actions_of, barred
@@ -95,18 +95,19 @@ def undo(
 
     `problem` has the present state as its initial one, and in `ran` what has run; its goal, budgets and deadline do not
     count. `before` are the facts before the run, `written` what it wrote, in that order. Facts that an irreversible
-    step wrote are exempt.
+    step wrote are exempt. Of its hard constraints, those count that say what never happens: no step breaks them.
     What the run has not written is left alone: what holds does so at the end, and is not changed in place, though new
     facts may come with the steps. So many items as can be are restored, at the least cost. Steps like those of
     `forbidden` are not taken. Limits are those of `planner.solve`. Raises `InputError` for limits that are none.
     """
     check_limits(time_limit, memory_limit)
     exempt = tuple([each for each in written if each.irreversible])
-    refused = unsupported(free := replace(problem, goal=Goal(), budgets={}, deadline=None))
+    free = replace(problem, goal=Goal(), constraints=_lasting(problem), budgets={}, deadline=None)
+    refused = unsupported(free)
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     budget = Budget(time_limit, memory_limit, cancel)
-    whole = with_spare(free, ())
+    whole = replace(without_constraints(with_spare(free, ())), goal=Goal())
     values = Values(problem.domain, State(before), Covered(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = Sparing(tuple(dict.fromkeys([each.item for each in written])))
@@ -117,6 +118,13 @@ def undo(
         return found
     left = [replace(each, proved=each.reason == _IN_PLACE) for each in found.left]
     return replace(found, status=status, left=tuple(left), reason=untried(problem))
+
+
+def _lasting(problem: Problem) -> tuple[Constraint, ...]:
+    """Return the hard constraints that say nothing about what has happened before."""
+    hard = (each for each in problem.constraints if each.utility is None)
+    never = (ConstraintKind.AT_MOST, 0)
+    return tuple([each for each in hard if each.kind is ConstraintKind.ALWAYS or (each.kind, each.times) == never])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from planner.errors import ForethoughtError
 from planner.model import Atom, Number, Problem
 from planner.plan import Plan, Step
 from planner.validate import Simulation
+from planner.validate.constraints import Watches
 
+Steps = tuple[Step, ...]
 StateKey = tuple[frozenset[Atom], frozenset[Atom]]
 """What a state is to the plan checker: its facts, and the actions that have run as far as any `after` asks."""
 
@@ -48,29 +50,45 @@ def reachable(problem: Problem) -> Iterator[Simulation]:
 
 
 def brute_force_plan(problem: Problem, max_states: int = 10_000) -> Plan | None:
-    """Return a cheapest plan, found by uniform-cost search through the declared states; None where there is none.
+    """Return a best plan, found by uniform-cost search through the declared states; None where there is none.
 
-    Raises `TooManyStates` when more than `max_states` states would be expanded.
+    That is a cheapest one of those that keep the hard constraints, the utilities of the wishes that it does without
+    counted as costs. Raises `TooManyStates` when more than `max_states` states would be expanded.
     """
     ticket = count()
-    queue: list[tuple[Number, int, Simulation, tuple[Step, ...]]] = [(0, next(ticket), Simulation(problem), ())]
-    closed: set[StateKey] = set()
+    start = Simulation(problem)
+    queue: list[tuple[Number, int, Steps, tuple[Simulation, Watches] | None]]
+    queue = [(0, next(ticket), (), (start, Watches(start)))]
+    closed: set[tuple[StateKey, tuple[object, ...]]] = set()
     while queue:
-        cost, _, state, steps = heapq.heappop(queue)
-        if key_of(state) in closed:
-            continue
-        if state.holds(problem.goal.hard):
+        cost, _, steps, where = heapq.heappop(queue)
+        if where is None:
             return Plan(steps, problem)
+        state, watches = where
+        key = key_of(state), watches.key
+        if key in closed or watches.broken:
+            continue
         if len(closed) >= max_states:
             raise TooManyStates(f"more than {max_states} states")
-        closed.add(key_of(state))
+        closed.add(key)
+        if state.holds(problem.goal.hard) and not any(watches.unmet):
+            heapq.heappush(queue, (cost + _forgone(state, watches), next(ticket), steps, None))
         for step, after in successors(state):
-            heapq.heappush(queue, (cost + step.cost, next(ticket), after, (*steps, step)))
+            seen = watches.copy()
+            seen.look(state, step)
+            seen.look(after)
+            heapq.heappush(queue, (cost + step.cost, next(ticket), (*steps, step), (after, seen)))
     return None
 
 
+def _forgone(state: Simulation, watches: Watches) -> Number:
+    """Return what a plan that ends here loses."""
+    wishes = [wish.utility for wish in state.problem.goal.soft if not state.holds(wish.condition)]
+    return sum([*wishes, *[wish.utility or 0 for wish in watches.forgone]])
+
+
 def brute_force(problem: Problem, max_states: int = 10_000) -> Number | None:
-    """Return the cost of a cheapest plan; None where there is no plan. Raises as `brute_force_plan` does."""
+    """Return the cost of a best plan; None where there is no plan. Raises as `brute_force_plan` does."""
     found = brute_force_plan(problem, max_states)
     return None if found is None else found.cost
 

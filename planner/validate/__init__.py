@@ -2,9 +2,9 @@
 
 It shares no code with normalisation, grounding or search, so that a mistake there cannot hide here. A state is a set
 of facts in indexed tables (`state`), conditions are evaluated by joins (`conditions`, `solver`), derived predicates by
-stratified fixed points (`strata`, `world`), and effects as declared (`effects`). Only where actions create objects does
-it begin with what search begins with, too: `planner.creation` states such a problem as one with placeholders, which
-here may be taken in any order.
+stratified fixed points (`strata`, `world`), effects as declared (`effects`), and constraints as things happen
+(`constraints`). Only where actions create objects does it begin with what search begins with, too: `planner.creation`
+states such a problem as one with placeholders, which here may be taken in any order.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Number | None = None) -> Verdict:
-    """Check that `steps` lead from the initial state of `problem` to its goal, within its budgets and its deadline.
+    """Check that `steps` lead from the initial state of `problem` to its goal, within all limits and constraints.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
     raises for a bad plan; raises `InputError` where the problem itself means nothing. Where it leaves facts unknown, a
@@ -76,11 +76,15 @@ def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Suppositio
 
 def _replayed(problem: Problem, steps: Sequence[Step], claimed_cost: Number | None) -> Verdict:
     replay = Replay(problem)
+    if replay.broken is not None:
+        return replay.broken
     for step in steps:
         verdict = replay.objection(step)
+        if verdict is None:
+            replay.apply(step)
+            verdict = replay.broken
         if verdict is not None:
             return verdict
-        replay.apply(step)
     verdict = replay.end(claimed_cost)
     late = lateness(problem, steps) if verdict.valid else ""
     return replace(verdict, valid=False, reason=late) if late else verdict

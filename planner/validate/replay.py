@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.errors import InputError
-from planner.model import COST, Formula, Number, Problem
+from planner.model import COST, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.formulas import conjuncts
 from planner.plan import Step, exact_sum
+from planner.validate.constraints import Watches
 from planner.validate.effects import Changes
 from planner.validate.reasons import Chronicle
 from planner.validate.simulation import Objection, Simulation
@@ -15,13 +16,15 @@ from planner.validate.verdict import Verdict
 
 
 class Replay:
-    """The state after the steps so far (`simulation`), what they cost, used and changed."""
+    """The state after the steps so far (`simulation`), what they cost, used and changed, and constraints so far."""
 
     def __init__(self, problem: Problem) -> None:
         self.simulation = Simulation(problem)
+        self._watches = Watches(self.simulation)
         self.chronicle = Chronicle(problem.domain.derived)
         self._costs: list[Number] = []
         self._uses: list[dict[str, Number]] = []
+        self._latest: Step | None = None
 
     @property
     def cost(self) -> Number:
@@ -49,9 +52,23 @@ class Replay:
         """Apply `step`, to which there is no objection, and return what it changed."""
         self._costs.append(self.simulation.cost(step))
         self._uses.append(self.simulation.uses(step))
+        self._watches.look(self.simulation, step)
         changes = self.simulation.apply(step)
+        self._watches.look(self.simulation)
+        self._latest = step
         self.chronicle.record(len(self._costs), step, changes)
         return changes
+
+    @property
+    def broken(self) -> Verdict | None:
+        """Why no plan goes on from here: a constraint is broken."""
+        constraint = self._watches.broken
+        if constraint is None:
+            return None
+        number = len(self._costs) or None
+        start = "the initial state" if number is None else f"step {number} {self._latest}"
+        reason = f"{start} breaks the constraint '{constraint}'"
+        return Verdict(valid=False, cost=self.cost, reason=reason, failing_step=number, constraint=constraint)
 
     def _rejected(self, step: Step, objection: Objection) -> Verdict:
         number = len(self._costs) + 1
@@ -65,14 +82,28 @@ class Replay:
     def end(self, claimed: Number | None) -> Verdict:
         """Return the verdict on a plan that ends here and claims this cost, if any."""
         cost = self.cost
+        if self.broken is not None:
+            return self.broken
         unmet = tuple(self._unmet_goals())
         if unmet:
             parts = "; ".join(f"{condition}, {self.chronicle.account(condition)}" for condition in unmet)
             return Verdict(valid=False, cost=cost, reason=f"at the end, the goal requires {parts}", unmet=unmet)
+        missing = next(self._watches.unmet, None)
+        if missing is not None:
+            reason = f"at the end, the constraint '{missing}' is not met"
+            return Verdict(valid=False, cost=cost, reason=reason, constraint=missing)
         if claimed is not None and claimed != cost:
             return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, but its steps cost {cost}")
         passed = "; ".join(self._passed_budgets())
-        return Verdict(valid=not passed, cost=cost, reason=passed)
+        if passed:
+            return Verdict(valid=False, cost=cost, reason=passed)
+        return Verdict(valid=True, cost=cost, forgone=tuple(self._forgone()))
+
+    def _forgone(self) -> Iterator[SoftGoal | Constraint]:
+        for wish in self.simulation.problem.goal.soft:
+            if not self.simulation.holds(wish.condition):
+                yield wish
+        yield from self._watches.forgone
 
     def _passed_budgets(self) -> Iterator[str]:
         """Yield what the steps take more of than a budget allows, in words."""

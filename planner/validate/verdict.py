@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.annotations import Any
-from planner.model import Formula, Number
+from planner.model import Constraint, Formula, Number, SoftGoal
 from planner.plan import StoppedBy, Supposition, json_number
 from planner.records import dataclass
 
@@ -14,9 +14,11 @@ class Verdict:
 
     `cost` is the exact cost of the steps that could be applied: of the whole plan where it is valid. `failing_step` is
     the number, from 1, of the first step that cannot be applied, and `condition` the smallest part of what it requires
-    that does not hold. `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words.
-    Where a limit was reached before it was known whether the plan is valid, `stopped_by` says which. Where facts are
-    unknown, a valid plan works if they are as in `suppositions`.
+    that does not hold; or the first after which a hard `constraint` is broken (None: it is so at first, or not met at
+    the end). `unmet` are the parts of the goal that do not hold at the end. `reason` says all this in words. `forgone`
+    are the soft goals and constraints that a valid plan does without. Where a limit was reached before it was known
+    whether the plan is valid, `stopped_by` says which. Where facts are unknown, a valid plan works if they are as in
+    `suppositions`.
     """
 
     valid: bool
@@ -27,6 +29,8 @@ class Verdict:
     unmet: tuple[Formula, ...] = ()
     stopped_by: StoppedBy | None = None
     suppositions: tuple[Supposition, ...] = ()
+    constraint: Constraint | None = None
+    forgone: tuple[SoftGoal | Constraint, ...] = ()
 
     def __bool__(self) -> bool:
         raise TypeError("a Verdict is neither true nor false; ask verdict.valid")
@@ -34,7 +38,8 @@ class Verdict:
     def __str__(self) -> str:
         if self.valid:
             supposed = f", if {' and '.join(map(str, self.suppositions))}" if self.suppositions else ""
-            return f"valid, cost {self.cost}{supposed}"
+            forgone = [f"without {wish} (worth {wish.utility})" for wish in self.forgone]
+            return "\n".join([f"valid, cost {self.cost}{supposed}", *forgone])
         return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,6 +51,8 @@ class Verdict:
             "failing_step": self.failing_step,
             "condition": None if self.condition is None else str(self.condition),
             "unmet": [str(part) for part in self.unmet],
+            "constraint": None if self.constraint is None else str(self.constraint),
+            "forgone": [str(wish) for wish in self.forgone],
             "stopped_by": None if self.stopped_by is None else self.stopped_by.name.lower(),
         }
         if self.suppositions:

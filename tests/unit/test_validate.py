@@ -167,6 +167,8 @@ def test_a_valid_plan_and_its_cost() -> None:
         "failing_step": None,
         "condition": None,
         "unmet": [],
+        "constraint": None,
+        "forgone": [],
         "stopped_by": None,
     }
 

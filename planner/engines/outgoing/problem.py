@@ -20,7 +20,7 @@ from planner.kinds import AnyProblem, OtherProblem
 from planner.model import TRUE, Action, Atom, CostTerm, Problem, Variable, When
 from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts
-from planner.normalise import to_adl
+from planner.normalise import to_adl, without_constraints
 from planner.pddl.costs import in_integers, with_tables
 from planner.pddl.names import Names
 from planner.pddl.renamed import renamed
@@ -93,7 +93,7 @@ def prepared(problem: Problem, budget: Budget) -> tuple[Problem, Names]:
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
-    costed = tabulate(with_tables(to_adl(problem), budget))
+    costed = tabulate(with_tables(without_constraints(to_adl(problem)), budget))
     plain, _ = in_integers(with_plain_types(costed))
     names = Names.of(plain)
     return renamed(plain, names), names

@@ -14,7 +14,7 @@ def refuse(problem: Problem) -> None:
         *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
         *(["facts declared unknown"] if problem.unknown else []),
         *(["soft goals"] if problem.goal.soft else []),
-        *(["constraints"] if problem.constraints else []),
+        *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
         *(["budgets"] if problem.budgets else []),
         *(["deadlines"] if problem.deadline is not None else []),
     ]

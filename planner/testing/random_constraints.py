@@ -1,0 +1,57 @@
+"""Random constraints on random problems, of all kinds, on conditions and on steps."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Final
+
+from planner.model import OPEN, Atom, Constraint, ConstraintKind, Done, Problem, TypeHierarchy
+from planner.model.constraints import Happening
+from planner.testing.random_formulas import Features, FormulaDrawer, Readable
+
+_RELATING: Final = frozenset({ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER})
+
+
+def with_random_constraints(
+    problem: Problem, rng: random.Random, features: Features, *, most: int = 3, soft: float = 0.0
+) -> Problem:
+    """Return `problem` with one to `most` random constraints; each is soft with probability `soft`."""
+    drawer = _Drawer(problem, rng, features)
+    constraints = tuple([drawer.constraint(soft) for _ in range(rng.randint(1, most))])
+    return replace(problem, constraints=constraints)
+
+
+class _Drawer:
+    def __init__(self, problem: Problem, rng: random.Random, features: Features) -> None:
+        self._problem = problem
+        self._rng = rng
+        self._draw = FormulaDrawer(rng, features)
+        self._hierarchy = TypeHierarchy(problem.domain.types)
+
+    def constraint(self, soft: float) -> Constraint:
+        kind = self._rng.choice(list(ConstraintKind))
+        what = self._condition() if kind is ConstraintKind.ALWAYS else self._happening()
+        other = self._happening() if kind in _RELATING else None
+        times = self._rng.choice([0, 1, 1, 2, 3]) if kind is ConstraintKind.AT_MOST else 1
+        utility = self._rng.choice([0, 1, 1, 2, 3, 5]) if self._rng.random() < soft else None
+        return Constraint(kind, what, other, times, utility)
+
+    def _happening(self) -> Happening:
+        return self._condition() if self._rng.random() < 0.5 else self._steps()
+
+    def _condition(self) -> Happening:
+        predicates = [*self._problem.domain.predicates.values()]
+        scope = self._problem.all_objects
+        depth = self._rng.choice([0, 1, 1, 2])
+        return self._draw.formula(Readable(predicates, predicates), scope, depth, prefer=scope)
+
+    def _steps(self) -> Done:
+        action = self._rng.choice([*self._problem.domain.actions.values()])
+        args = []
+        for parameter in action.parameters:
+            fitting = [
+                each.name for each in self._problem.all_objects if self._hierarchy.is_a(each.types, parameter.types)
+            ]
+            args.append(OPEN if not fitting or self._rng.random() < 0.6 else self._rng.choice(fitting))
+        return Done(Atom(action.name, tuple(args)))

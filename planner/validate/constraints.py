@@ -1,0 +1,119 @@
+"""Constraints, looked at state by state and step by step, in the order in which things happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+
+from planner.model import OPEN, Constraint, ConstraintKind, Done
+from planner.model.constraints import Happening
+from planner.plan import Step
+from planner.validate.conditions import Condition
+from planner.validate.simulation import Simulation
+
+
+class Watch:
+    """What has happened so far of one constraint: `broken` at once, or `unmet` if the plan ends here."""
+
+    def __init__(self, constraint: Constraint, simulation: Simulation) -> None:
+        self.constraint = constraint
+        self.broken = False
+        self._what = _ready(constraint.what, simulation)
+        self._other = None if constraint.other is None else _ready(constraint.other, simulation)
+        self._what_before = False
+        self._other_before = False
+        self._holds = False
+        self._beginnings = 0
+
+    @property
+    def unmet(self) -> bool:
+        """Whether something that is asked for has not happened."""
+        return self.constraint.kind is ConstraintKind.SOMETIME and not self._what_before
+
+    def look(self, simulation: Simulation, step: Step | None = None) -> None:
+        """Take in that `step` is taken; without one, the state as it is now."""
+        what = _happens(self._what, simulation, step)
+        other = _happens(self._other, simulation, step)
+        match self.constraint.kind:
+            case ConstraintKind.ALWAYS:
+                self.broken |= what is False
+            case ConstraintKind.AT_MOST:
+                if what is not None:
+                    begins = what and (step is not None or not self._holds)
+                    self._beginnings, self._holds = self._beginnings + begins, what
+                    self.broken |= self._beginnings > self.constraint.times
+            case ConstraintKind.BEFORE:
+                self.broken |= bool(other) and not self._what_before
+            case ConstraintKind.NEVER_AFTER:
+                self.broken |= bool(what) and self._other_before
+        self._what_before |= bool(what)
+        self._other_before |= bool(other)
+
+    @property
+    def key(self) -> tuple[bool, bool, bool, bool, int]:
+        """All that tells what has happened so far from what else may have, as far as it matters."""
+        count = min(self._beginnings, self.constraint.times + 1)
+        return self.broken, self._what_before, self._other_before, self._holds, count
+
+
+class Watches:
+    """The constraints of a problem while a plan for it is carried out."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._all = [Watch(constraint, simulation) for constraint in simulation.problem.constraints]
+        self.look(simulation)
+
+    def look(self, simulation: Simulation, step: Step | None = None) -> None:
+        """Take in that `step` is taken; without one, the state as it is now."""
+        for watch in self._all:
+            watch.look(simulation, step)
+
+    def copy(self) -> Watches:
+        """Return watches of their own of which the same has happened."""
+        twin = Watches.__new__(Watches)
+        twin._all = [copy(watch) for watch in self._all]  # noqa: SLF001 - its own
+        return twin
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that tells what has happened so far from what else may have, as far as it matters."""
+        return tuple([watch.key for watch in self._all])
+
+    @property
+    def broken(self) -> Constraint | None:
+        """The first hard constraint that is broken by now."""
+        return next((each.constraint for each in self._all if each.broken and each.constraint.utility is None), None)
+
+    @property
+    def unmet(self) -> Iterator[Constraint]:
+        """The hard constraints that a plan which ends here has not met."""
+        return (each.constraint for each in self._all if each.unmet and each.constraint.utility is None)
+
+    @property
+    def forgone(self) -> Iterator[Constraint]:
+        """The soft constraints that a plan which ends here does not keep."""
+        soft = (each for each in self._all if each.constraint.utility is not None)
+        return (each.constraint for each in soft if each.broken or each.unmet)
+
+
+def _ready(happening: Happening, simulation: Simulation) -> Done | Condition:
+    return happening if isinstance(happening, Done) else simulation.rules.compiler.compile(happening)
+
+
+def _happens(happening: Done | Condition | None, simulation: Simulation, step: Step | None) -> bool | None:
+    """Return whether it happens with `step`, or in the state as it is without one; None where that says nothing."""
+    if happening is None or isinstance(happening, Done) is (step is None):
+        return None
+    if step is None:
+        assert not isinstance(happening, Done)  # noqa: S101 - as above
+        return simulation.world.solver.holds(happening, {})
+    assert isinstance(happening, Done)  # noqa: S101 - as above
+    return covers(happening, step)
+
+
+def covers(pattern: Done, step: Step) -> bool:
+    """Return whether `step` is one that `pattern` covers; arguments that it does not give are open."""
+    given = pattern.action.args
+    return pattern.action.predicate == step.action and all(
+        mine in (OPEN, other) for mine, other in zip(given, step.arguments, strict=False)
+    )

@@ -1,0 +1,201 @@
+"""Constraints on the way: what a solved plan does, what the plan checker says, and where else they hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from htn.declare import Methods
+from planner import Domain, Status, mend, patch, solve, undo, validate
+from planner.budget import Budget
+from planner.grounding import ground
+from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
+from planner.normalise import relevant_part, without_constraints
+from planner.repair import Written
+from planner.testing import steps_from
+
+ALWAYS, SOMETIME, AT_MOST, BEFORE, NEVER_AFTER = ConstraintKind
+ROOMS = [f"r{number}" for number in range(4)]
+
+
+def office():
+    domain = Domain("office")
+    domain.type("robot")
+    domain.type("room")
+    domain.action(
+        "move",
+        parameters={"robot": "robot", "origin": "room", "target": "room"},
+        requires=["at(robot, origin)", "origin != target"],
+        provides=["at(robot, target)"],
+        modifies=["at(robot, _)"],
+    )
+    domain.action(
+        "clean", parameters={"robot": "robot", "room": "room"}, requires="at(robot, room)", provides="neat(room)"
+    )
+    domain.action("ring", provides="rang")
+    return domain
+
+
+def problem(*constraints, goal="neat(r3)", initial=("at(rob, r0)",)):
+    made = office().problem(objects={"rob": "robot", **dict.fromkeys(ROOMS, "room")}, initial=initial, goal=goal)
+    return replace(made, constraints=constraints)
+
+
+def at(room):
+    return Atom("at", ("rob", room))
+
+
+def neat(room):
+    return Atom("neat", (room,))
+
+
+def done(name, *args):
+    return Done(Atom(name, args))
+
+
+THERE, CLEAN = "move(rob, r0, r3)", "clean(rob, r3)"
+KEPT = [
+    (Constraint(ALWAYS, Or((at("r0"), at("r3")))), [THERE, CLEAN]),
+    (Constraint(SOMETIME, at("r2")), ["move(rob, r0, r2)", "move(rob, r2, r3)", CLEAN]),
+    (Constraint(SOMETIME, done("ring")), ["ring()", THERE, CLEAN]),
+    (Constraint(BEFORE, at("r1"), neat("r3")), ["move(rob, r0, r1)", "move(rob, r1, r3)", CLEAN]),
+    (Constraint(BEFORE, Atom("rang"), at("r3")), ["ring()", THERE, CLEAN]),
+    (Constraint(BEFORE, done("clean", "rob", "_"), neat("r3")), [THERE, CLEAN]),
+    (Constraint(BEFORE, done("ring"), done("clean", "_", "r3")), ["ring()", THERE, CLEAN]),
+    (Constraint(AT_MOST, done("move", "_", "_", "_"), times=1), [THERE, CLEAN]),
+    (Constraint(AT_MOST, done("move", "_", "r0", "r3"), times=0), ["move(rob, r0, r1)", "move(rob, r1, r3)", CLEAN]),
+    (Constraint(NEVER_AFTER, at("r0"), Not(at("r0"))), [THERE, CLEAN]),
+]
+
+
+@pytest.mark.parametrize(("constraint", "steps"), KEPT, ids=str)
+def test_a_constraint_makes_the_cheapest_plan_another(constraint, steps):
+    made = problem(constraint)
+    result = solve(made)
+    assert (result.status, result.cost) == (Status.OPTIMAL, len(steps))
+    assert validate(made, steps_from("\n".join(steps))).valid
+    assert validate(made, result.expect_plan()).valid
+
+
+IMPOSSIBLE = [
+    (Constraint(ALWAYS, at("r3")), "nothing can keep this constraint: always at(rob, r3)"),
+    (Constraint(ALWAYS, Not(at("r3"))), "nothing makes this part of the goal true: neat(r3)"),
+    (Constraint(SOMETIME, Atom("at", ("r3", "r3"))), "nothing can keep this constraint: sometime at(r3, r3)"),
+    (Constraint(AT_MOST, done("clean", "_", "r3"), times=0), "nothing makes this part of the goal true: neat(r3)"),
+    (Constraint(AT_MOST, at("r0"), times=0), "nothing can keep this constraint: never at(rob, r0)"),
+    (Constraint(BEFORE, done("ring"), at("r0")), "nothing can keep this constraint: done ring before at(rob, r0)"),
+]
+
+
+@pytest.mark.parametrize(("constraint", "reason"), IMPOSSIBLE, ids=str)
+def test_what_no_plan_can_keep_is_named(constraint, reason):
+    result = solve(problem(constraint))
+    assert (result.status, result.reason) == (Status.UNSOLVABLE, reason)
+
+
+BROKEN = [
+    (Constraint(ALWAYS, Not(at("r2"))), "move(rob, r0, r2)", 1),
+    (Constraint(AT_MOST, done("ring"), times=1), "ring()\nmove(rob, r0, r3)\nring()", 3),
+    (Constraint(AT_MOST, at("r0"), times=1), "move(rob, r0, r1)\nmove(rob, r1, r0)", 2),
+    (Constraint(BEFORE, Atom("rang"), at("r3")), "move(rob, r0, r3)\nring()", 1),
+    (Constraint(NEVER_AFTER, done("ring"), at("r3")), "move(rob, r0, r3)\nring()", 2),
+    (Constraint(NEVER_AFTER, at("r3"), Atom("rang")), "move(rob, r0, r3)\nring()\nclean(rob, r3)", 3),
+]
+
+
+@pytest.mark.parametrize(("constraint", "steps", "number"), BROKEN, ids=str)
+def test_the_step_that_breaks_a_constraint_is_named(constraint, steps, number):
+    taken = steps_from(steps)
+    verdict = validate(problem(constraint, goal=()), taken)
+    assert (verdict.valid, verdict.failing_step, verdict.constraint) == (False, number, constraint)
+    assert verdict.reason == f"step {number} {taken[number - 1]} breaks the constraint '{constraint}'"
+    assert verdict.to_dict()["constraint"] == str(constraint)
+
+
+def test_what_is_broken_at_first_and_what_is_not_met_at_the_end_have_no_step():
+    first = validate(problem(Constraint(ALWAYS, at("r1"))), [])
+    assert (first.failing_step, first.reason) == (
+        None,
+        "the initial state breaks the constraint 'always at(rob, r1)'",
+    )
+    last = validate(problem(Constraint(SOMETIME, at("r1")), goal=()), [])
+    assert (last.failing_step, last.reason) == (None, "at the end, the constraint 'sometime at(rob, r1)' is not met")
+
+
+def test_wishes_that_a_valid_plan_does_without_are_listed():
+    wish = Constraint(SOMETIME, at("r1"), utility=3)
+    verdict = validate(problem(wish), steps_from(f"{THERE}\n{CLEAN}"))
+    assert (verdict.valid, verdict.forgone) == (True, (wish,))
+    assert str(verdict) == "valid, cost 2\nwithout sometime at(rob, r1) (worth 3)"
+
+
+def test_what_only_a_constraint_asks_for_is_relevant():
+    free, bound = problem(), problem(Constraint(SOMETIME, done("ring")))
+    assert "ring" not in relevant_part(free).domain.actions
+    assert "ring" in relevant_part(bound).domain.actions
+
+
+def test_constraints_on_steps_need_no_conditional_effects():
+    constraints = [
+        Constraint(SOMETIME, done("ring")),
+        Constraint(AT_MOST, done("move", "rob", "_", "r1"), times=1),
+        Constraint(BEFORE, done("ring"), done("clean", "_", "r3")),
+        Constraint(NEVER_AFTER, done("ring"), done("move", "_", "r0", "_")),
+    ]
+    task = ground(problem(*constraints), Budget())
+    assert not task.has_conditional_effects
+    assert not task.has_axioms
+    steps = [(action.step.action, action.step.arguments) for action in task.actions]
+    assert len(steps) == len(set(steps))
+
+
+def test_a_problem_without_constraints_is_returned_as_it_is():
+    made = problem()
+    assert without_constraints(made) is made
+
+
+def test_repairs_keep_constraints():
+    made = problem(Constraint(NEVER_AFTER, at("r2"), Atom("rang")), initial=("at(rob, r1)", "rang"))
+    through = steps_from("move(rob, r1, r2)\nmove(rob, r2, r3)\nclean(rob, r3)")
+    patched = patch(made, through)
+    assert [str(step) for step in patched.steps] == ["move(rob, r1, r3)", "clean(rob, r3)"]
+    mended = mend(made, through)
+    assert validate(made, mended.steps).valid
+    assert mended.left_out == (0, 1)
+
+
+def test_undoing_does_not_do_what_must_never_be_done():
+    made = problem(Constraint(AT_MOST, done("move", "_", "r3", "r0"), times=0), initial=("at(rob, r3)",))
+    written = [Written(Atom("at", ("rob", "_")), "s1")]
+    steps = [str(each.step) for each in undo(made, [at("r0")], written).steps]
+    assert (len(steps), steps[-1].endswith("r0)")) == (2, True)
+
+
+def test_decompositions_keep_constraints():
+    domain = office()
+    how = Methods(domain)
+    how.task("tidy", room="room")
+    parameters = {"robot": "robot", "here": "room", "room": "room"}
+    how.method(
+        "straight",
+        parameters,
+        task="tidy(room)",
+        requires=["at(robot, here)"],
+        subtasks=["move(robot, here, room)", "clean(robot, room)"],
+    )
+    how.method(
+        "ringing",
+        parameters,
+        task="tidy(room)",
+        requires=["at(robot, here)"],
+        subtasks=["ring", "move(robot, here, room)", "clean(robot, room)"],
+    )
+    objects = {"rob": "robot", **dict.fromkeys(ROOMS, "room")}
+    made = how.problem(objects=objects, initial=["at(rob, r0)"], tasks=["tidy(r3)"])
+    assert solve(made).cost == 2
+    bound = replace(made, classical=replace(made.classical, constraints=(Constraint(BEFORE, Atom("rang"), at("r3")),)))
+    result = solve(bound)
+    assert (result.status, result.cost) == (Status.OPTIMAL, 3)
+    assert bound.validate(result.expect_plan()).valid
+    assert "breaks the constraint" in bound.validate(solve(made).expect_plan()).reason
