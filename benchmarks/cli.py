@@ -6,6 +6,7 @@ import typer
 
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
+from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
 from benchmarks.tools.command import tools
@@ -25,5 +26,6 @@ for command in (
     faults,
     overhead,
     patch,
+    learning,
 ):
     app.command()(command)

@@ -66,7 +66,7 @@ def _fetching(tools: Domain) -> None:
     tools.action(
         "buy_key",
         {"service": Service},
-        requires=["not key(service)"],
+        requires=["not key(service)", "up(service)"],
         provides=["key(service)"],
         uses={"money": "fee(service)"},
         duration=120,

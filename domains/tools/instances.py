@@ -22,8 +22,8 @@ def problems() -> Mapping[str, Problem]:
         {
             "one-question": one_question,
             "thrift": thrift,
-            "outage": outage,
             "hurry": hurry,
+            "outage": outage,
             "morning": partial(generate, 1, 4),
             "day": partial(generate, 2, 10),
             "night": partial(generate, 3, 30),
@@ -101,20 +101,6 @@ def thrift() -> Problem:
     )
 
 
-def outage() -> Problem:
-    """Return an errand for which nobody knows which services are up; only the bank is likely to be."""
-    return questions(
-        "outage",
-        {"rates": 2},
-        pages={},
-        services={"bank": (0, 1, ["rates"]), "fund": (0, 1, ["rates"])},
-        keys=["bank", "fund"],
-        unknown=["up(bank)", "up(fund)"],
-        likely={"up(bank)": "0.9", "up(fund)": "0.4"},
-        budgets={"money": 4, "tokens": 12},
-    )
-
-
 def hurry() -> Problem:
     """Return an errand with a deadline, which leaves time neither for experts nor for new keys."""
     return questions(
@@ -125,6 +111,19 @@ def hurry() -> Problem:
         known=["rates"],
         budgets={"money": 40, "tokens": 30},
         deadline=60,
+    )
+
+
+def outage() -> Problem:
+    """Return an errand for which nobody knows which services are up: what is bought had better work."""
+    return questions(
+        "outage",
+        {"rates": 2, "taxes": 1},
+        pages={"wiki": ["taxes"]},
+        services={"bank": (5, 1, ["rates"]), "fund": (3, 1, ["rates"])},
+        unknown=["up(bank)", "up(fund)"],
+        likely={"up(bank)": "0.9", "up(fund)": "0.4"},
+        budgets={"money": 12, "tokens": 12},
     )
 
 

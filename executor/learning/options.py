@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, get_args
@@ -25,7 +25,7 @@ class Learning:
     worse once is hardly ever tried again. The `seed` determines what is drawn.
     """
 
-    by: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    by: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
     weight: float = 2.0
     pooling: float = 1.0
     explore: Explore | None = None

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.plans.creation import name_of
 from executor.testing import virtual
+from executor.testing.chances import drawn
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.looks import SimulatedError
 from executor.testing.samples import results_of
 from executor.world.results import ActionResult
-from planner.model import Action, Atom
+from planner.model import Action, Atom, Outcome
 from planner.plan import Step
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Deed:
     by: str
     seconds: float
     created: tuple[tuple[str, str], ...] = ()
+    attempt: int = 0
 
     @property
     def name(self) -> Atom:
@@ -53,11 +55,18 @@ class Deed:
         yield from self._before(kind, struck)
         if kind in (FaultKind.FAILS, FaultKind.LIES):
             return self._failed("it did not work") if kind is FaultKind.FAILS else self._answer()
-        objection = self._act(struck)
+        works, outcome = self._drawn()
+        objection = self._act(struck, outcome) if works else "it did not work"
         if objection:
             return self._failed(objection)
         yield from self._after(kind, struck)
         return self._failed("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+
+    def _drawn(self) -> tuple[bool, Outcome | None]:
+        """Return whether the attempt works, and how it comes out if not as intended."""
+        if not self.simulated.chances:
+            return True, None
+        return drawn(self.action, self.step.arguments, self.simulated.faults.dice("chance", self.by, self.attempt))
 
     def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
         if self.seconds:
@@ -91,7 +100,7 @@ class Deed:
         if struck is not None and kind is FaultKind.CHANGE_AFTER:
             virtual.later(struck[1].delay, partial(self.simulated.meddle, *struck, but=self.name))
 
-    def _act(self, struck: tuple[int, Fault] | None) -> str:
+    def _act(self, struck: tuple[int, Fault] | None, outcome: Outcome | None) -> str:
         """Change the true world as declared, or say why that cannot be."""
         truth = self.simulated.truth
         if self.action.creates:
@@ -101,7 +110,7 @@ class Deed:
         if not objection:
             partly = struck is not None and struck[1].kind is FaultKind.PARTLY
             dice = self.simulated.faults.dice("part", self.by, step) if partly else None
-            truth.apply(step, self.by, self.created, dice)
+            truth.apply(step, self.by, self.created, dice, outcome)
         return objection
 
     def _act_again(self) -> None:
@@ -135,7 +144,8 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
         step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
         key = getattr(context, "key", "") or str(step)
-        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action))
+        attempt = getattr(context, "attempt", 0) or simulated.called()
+        found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), attempt=attempt)
         return found.script(struck), struck is not None and struck[1].kind in _LATE
 
     async def carry_out(context: Any = None, **parameters: Any) -> ActionResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +20,11 @@ from planner.model import REQUIRED, Action, Atom, Formula, Problem
 
 
 class SimulatedWorld:
-    """A world in which actions do what they declare, unless `faults` strike; the seed decides what is random.
+    """A world in which actions do what they intend, unless `faults` strike; the seed decides what is random.
+
+    With `chances`, they do what they declare: with the probability of their risk they fail, and nothing changes, else
+    one of their outcomes comes about, independently in each attempt of each step. The problem may be another one than
+    is planned for, with other probabilities, which nobody else knows.
 
     `world` has a handler for every action, and observers as `observe` says. Handlers take `seconds`, or the declared
     duration of their action; of the actions, a random share `plain` has plain functions for handlers, which run in
@@ -39,6 +44,7 @@ class SimulatedWorld:
         skills: int = 1,
         ledger: Path | None = None,
         deadly: bool = False,
+        chances: bool = False,
     ) -> None:
         self.problem: Problem = problem.classical if is_other_problem(problem) else problem  # type: ignore[assignment]
         self.seed = seed
@@ -49,6 +55,8 @@ class SimulatedWorld:
         self.lies: list[Atom] = []
         self.world = World(problem.domain)
         self.deadly = deadly
+        self.chances = chances
+        self._calls = itertools.count(1)
         self._seconds = seconds
         self._add_handlers(plain, skills)
         self._add_observers(observe)
@@ -88,6 +96,10 @@ class SimulatedWorld:
     def holds(self, formula: Formula | str) -> bool:
         """Return whether `formula`, or a literal as text, holds in the true world."""
         return self.truth.holds(parse_literal(formula) if isinstance(formula, str) else formula)
+
+    def called(self) -> int:
+        """Return the number of a call that no run makes."""
+        return next(self._calls)
 
     def seconds_of(self, action: Action) -> float:
         """Return how long handlers of `action` take."""

@@ -15,10 +15,12 @@ from executor.testing.ledger import Ledger
 from executor.testing.virtual import now
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
-from planner.model import OPEN, Action, Atom, Formula, Object, Problem, TypeHierarchy
+from planner.model import OPEN, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Changes, Simulation
+from planner.validate.effects import Effect, changes
+from planner.validate.simulation import bound
 
 NOT: Final = "not "
 
@@ -100,30 +102,46 @@ class Truth:
             return tuple(found)
 
     def apply(
-        self, step: Step, by: str = "", created: tuple[tuple[str, str], ...] = (), part: random.Random | None = None
+        self,
+        step: Step,
+        by: str = "",
+        created: tuple[tuple[str, str], ...] = (),
+        part: random.Random | None = None,
+        outcome: Outcome | None = None,
     ) -> Act:
-        """Do `step`, which can be done; with `part`, random numbers, not all of its changes come about."""
+        """Do `step`, which can be done; with `part`, random numbers, not all of its changes come about.
+
+        With an `outcome`, that is what it does instead of what its action intends.
+        """
         with self._lock:
-            changes = self.simulation.changes(step)
-            added, removed = changes.added, changes.removed
-            written = tuple([item for item in changes.modified if OPEN not in item.args])
+            found = self.simulation.changes(step) if outcome is None else self._changes(step, outcome)
+            added, removed = found.added, found.removed
+            written = tuple([item for item in found.modified if OPEN not in item.args])
             if part is not None:
-                added, removed = self._part(changes, part)
+                added, removed = self._part(found, part)
                 written = ()
             return self._do(Act(now(), Atom(step.action, step.arguments), by, added, removed, written, created))
 
-    def _part(self, changes: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
-        """Return the facts that are added and removed where only a part of `changes` comes about.
+    def _changes(self, step: Step, outcome: Outcome) -> Changes:
+        """Return what `step` changes where it comes out in this way."""
+        rules = self.simulation.rules
+        declared = rules.problem.domain.actions[step.action]
+        action = replace(declared, provides=outcome.provides, modifies=outcome.modifies)
+        effects = [Effect.of(when, rules.universe, rules.compiler) for when in action.effects]
+        return changes(self.simulation.world, effects, rules.staleness, bound(action, step))
+
+    def _part(self, whole: Changes, dice: random.Random) -> tuple[tuple[Atom, ...], tuple[Atom, ...]]:
+        """Return the facts that are added and removed where only a part of the `whole` comes about.
 
         What goes stale is no part by itself: it follows from what is written.
         """
         staleness = self.simulation.rules.staleness
-        stale = staleness.of([*changes.provided, *changes.retracted, *changes.modified])
-        facts = [*changes.added, *(fact for fact in changes.removed if not _covered(fact, stale))]
+        stale = staleness.of([*whole.provided, *whole.retracted, *whole.modified])
+        facts = [*whole.added, *(fact for fact in whole.removed if not _covered(fact, stale))]
         kept = dice.sample(facts, dice.randrange(1, len(facts)) if len(facts) > 1 else 0)
         follows = staleness.of(kept)
-        removed = [fact for fact in changes.removed if fact in kept or _covered(fact, follows)]
-        return tuple([fact for fact in changes.added if fact in kept]), tuple(removed)
+        removed = [fact for fact in whole.removed if fact in kept or _covered(fact, follows)]
+        return tuple([fact for fact in whole.added if fact in kept]), tuple(removed)
 
     def touch(self, step: Step, by: str) -> Act:
         """Note that `step` was done once more, and that it made no difference."""

@@ -10,7 +10,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planner import DeclarationError, Domain, Entity, Outcome, UnsupportedError, When
+from planner import (
+    DeclarationError,
+    Domain,
+    Entity,
+    Outcome,
+    UnsupportedError,
+    When,
+    always,
+    at_most,
+    before,
+    done,
+    forbidden,
+    mandatory,
+    never,
+    never_after,
+    sometime,
+)
 from planner.declare.marks import ActionFields
 from planner.declare.syntax import NotationError, parse_literal
 
@@ -41,6 +57,7 @@ def office() -> Domain:
     domain = Domain("office", types=["robot"], constants=[Room("hall")])
     domain.predicate("at", "robot", Room)
     domain.function("distance", Room)
+    domain.action("wait", {"a": "robot"}, requires="lit", uses={"time": "distance(hall)"}, senses="lit")
     return domain
 
 
@@ -103,6 +120,24 @@ CALLS = {
     "value": lambda value: office().problem(values={"distance(hall)": value}),
     "unknown": lambda value: office().problem(unknown=value),
     "metric": lambda value: office().problem(metric=value),
+    "likely": lambda value: office().problem(unknown="lit", likely=value),
+    "likelihood": lambda value: office().problem(unknown="lit", likely={"lit": value}),
+    "budgets": lambda value: office().problem(budgets=value),
+    "budget": lambda value: office().problem(budgets={"cost": value}),
+    "deadline": lambda value: office().problem(deadline=value),
+    "constraints": lambda value: office().problem(constraints=value),
+    "always": lambda value: office().problem(constraints=always(value)),
+    "sometime": lambda value: office().problem(constraints=sometime(value)),
+    "never": lambda value: office().problem(constraints=[never("lit"), never(value)]),
+    "times": lambda value: office().problem(constraints=at_most(value, "lit")),
+    "at most": lambda value: office().problem(constraints=at_most(2, value)),
+    "first": lambda value: office().problem(constraints=before(value, "lit")),
+    "then": lambda value: office().problem(constraints=before("lit", value)),
+    "after": lambda value: office().problem(constraints=never_after("lit", value)),
+    "forbidden": lambda value: office().problem(constraints=forbidden(value)),
+    "mandatory": lambda value: office().problem(constraints=mandatory(value)),
+    "done": lambda value: office().problem(constraints=sometime(done(value))),
+    "utility": lambda value: office().problem(constraints=always("lit", utility=value)),
 }
 
 

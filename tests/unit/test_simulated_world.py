@@ -6,6 +6,8 @@ import asyncio
 import signal
 import subprocess
 import sys
+from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -29,11 +31,12 @@ from executor.testing import (
 from executor.testing.oracle import doable, reachable
 from executor.world.observers import CANNOT_SAY, Seen
 from executor.world.results import ActionResult, result_of
-from planner.declare import Domain, Entity, From
+from planner.declare import Domain, Entity, From, Outcome
 from planner.errors import InputError
 from planner.load import load
-from planner.model import Atom, Problem
+from planner.model import Atom, Case, Problem
 from planner.plan import Step
+from planner.records import replace
 from planner.solve import solve
 from planner.testing import ALL, random_problem
 from planner.testing.brute import key_of, successors
@@ -548,3 +551,47 @@ def test_objects_that_nobody_knows_of_are_of_no_use() -> None:
     assert reachable(now, stated=problem) is True
     assert reachable(now, stated=problem, unused=no_more, created=[made[0]]) is True
     assert reachable(now, stated=problem, unused=no_more) is False
+
+
+def uncertain(**declared: Any) -> Problem:
+    domain = Domain("table", types=["coin"])
+    domain.action("toss", {"coin": "coin"}, provides=["heads(coin)", "not tails(coin)"], **declared)
+    return domain.problem(objects={"c1": "coin", "c2": "coin"}, goal=["heads(c1)"])
+
+
+SIDES = [
+    Outcome("0.25", ["heads(coin)", "not tails(coin)"]),
+    Outcome("0.75", ["tails(coin)", "not heads(coin)"]),
+]
+
+
+@pytest.mark.parametrize("chances", [False, True])
+def test_outcomes_come_about_as_often_as_declared_where_that_is_asked_for(*, chances: bool) -> None:
+    shown: Counter[str] = Counter()
+    simulated = SimulatedWorld(uncertain(risk="0.2", outcomes=SIDES), seed=3, chances=chances)
+    for number in range(400):
+        result = run_virtual(call(simulated, "toss", "c1", key=f"run/{number}"))
+        facts = [fact.predicate for fact in simulated.facts]
+        assert len(facts) <= 1
+        shown[facts[0] if result.success else "nothing"] += 1
+    if not chances:
+        assert shown == {"heads": 400}
+    else:
+        expected = {"nothing": 80, "heads": 80, "tails": 240}
+        assert all(abs(shown[each] - number) < 30 for each, number in expected.items())
+
+
+def test_chances_are_those_of_the_arguments_and_independent_in_each_attempt() -> None:
+    problem = uncertain(risk="0.5")
+    cases = (Case(("c1",), Decimal("0.9999")), Case(("c2",)))
+    domain = problem.domain
+    action = replace(domain.actions["toss"], cases=cases)
+    told = replace(problem, domain=replace(domain, actions={"toss": action}))
+    simulated = SimulatedWorld(told, chances=True)
+    assert not run_virtual(call(simulated, "toss", "c1")).success
+    assert run_virtual(call(simulated, "toss", "c2")).success
+    simulated = SimulatedWorld(problem, chances=True)
+    worked = [run_virtual(call(simulated, "toss", "c1")).success for _ in range(100)]
+    assert 30 < sum(worked) < 70
+    again = SimulatedWorld(problem, chances=True)
+    assert worked == [run_virtual(call(again, "toss", "c1")).success for _ in range(100)]
