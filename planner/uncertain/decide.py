@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from planner.annotations import Any, Final
 from planner.budget import Budget, LimitReached, check_limits
@@ -12,17 +13,19 @@ from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Statistics, Status, StoppedBy
+from planner.strategy import check_simulations
 from planner.uncertain.aims import GUIDE, Aim, Hopes, Objective
 from planner.uncertain.decision import Decision
 from planner.uncertain.evaluation import evaluate
-from planner.uncertain.exact import Bounds, everything, promising
+from planner.uncertain.exact import Bounds, Search, everything, promising
 from planner.uncertain.following import policy_of
 from planner.uncertain.graph import Graph
 from planner.uncertain.lexicographic import best_policy
+from planner.uncertain.mcts import best_known, simulated
 from planner.uncertain.policy import Policy
 from planner.uncertain.process import process_of
 
-SEARCHES: Final = {"lao": promising, "vi": everything}
+SEARCHES: Final[dict[str, Search]] = {"lao": promising, "vi": everything, "mcts": simulated}
 LOOKING: Final = 0.7
 """This part of the time is for looking into states; the rest is for making a policy of what was seen."""
 SAME: Final = 1e-6
@@ -35,6 +38,8 @@ def decide(
     objective: Objective = Objective.SUCCESS,
     penalty: Number | None = None,
     search: str | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
     time_limit: float | None = 10.0,
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
@@ -43,13 +48,15 @@ def decide(
 
     `objective` says what is best. `penalty` is what giving up costs, for `Objective.COST`; without one, success comes
     first. Budgets on the cost and on resources hold in every execution. `search` is `lao`, which looks into promising
-    states only, or `vi`, which looks into all. `time_limit` is in seconds, `memory_limit` in GiB of the process; None
-    is no limit; setting `cancel` from any thread ends the work.
+    states only, `vi`, which looks into all, or `mcts`, which looks where simulations lead: it stops after so many
+    `simulations`, and draws its random numbers from `seed`. `time_limit` is in seconds, `memory_limit` in GiB of the
+    process; None is no limit; setting `cancel` from any thread ends the work.
 
     Raises `InputError` for a search that does not exist, for limits that are none, and for mistakes in the problem
     that only grounding shows.
     """
     _check(objective, penalty, search)
+    check_simulations(search, simulations, seed)
     check_limits(time_limit, memory_limit)
     if is_other_problem(problem):
         raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
@@ -59,7 +66,8 @@ def decide(
     if construct:
         reason = f"policies do not take {construct} yet"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
-    return _Work(problem, objective, penalty, Budget(time_limit, memory_limit, cancel)).done(search or "lao")
+    work = _Work(problem, objective, penalty, Budget(time_limit, memory_limit, cancel))
+    return work.done(search or "lao", partial(simulated, simulations=simulations, seed=seed))
 
 
 def _check(objective: Any, penalty: Any, search: str | None) -> None:
@@ -98,20 +106,22 @@ class _Work:
         self.graph: Graph | None = None
         self.ground_seconds = 0.0
 
-    def done(self, search: str) -> Decision:
-        """Return what comes of `search`."""
+    def done(self, search: str, simulating: Search) -> Decision:
+        """Return what comes of `search`; `simulating` is how `mcts` is done."""
         stopped_by = StoppedBy.EXHAUSTED
         try:
             graph = self._ready(search)
             limit = self.budget.remaining
             part = self.budget.part(None if limit is None else limit * LOOKING)
-            solution = SEARCHES[search](graph, self.bounds, part.check)
+            look = simulating if search == "mcts" else SEARCHES[search]
+            solution = look(graph, self.bounds, part.check)
+            stopped_by = StoppedBy.EXHAUSTED if self.bounds.proved else StoppedBy.INCOMPLETE
             policy = policy_of(graph, solution.chosen, self.problem, part.check)
         except LimitReached as reached:
             stopped_by = reached.stopped_by
             if self.graph is None:
                 return Decision(Status.UNKNOWN, stopped_by, self.objective, statistics=self._statistics(search))
-            policy = self._from_what_is_known(self.graph)
+            policy = self._from_what_is_known(self.graph, search)
         return self._decision(policy, stopped_by, search)
 
     def _ready(self, search: str) -> Graph:
@@ -128,9 +138,12 @@ class _Work:
         self.bounds = Bounds((*first.worth, first.cost))
         return self.graph
 
-    def _from_what_is_known(self, graph: Graph) -> Policy:
+    def _from_what_is_known(self, graph: Graph, search: str) -> Policy:
         """Return the best policy that ends where nobody has looked."""
-        solution = best_policy(graph.closed(), graph.aim.rewards, never)
+        if search == "mcts":
+            solution = best_known(graph, self.bounds, never)
+        else:
+            solution = best_policy(graph.closed(), graph.aim.rewards, never)
         return policy_of(graph, solution.chosen, self.problem, never)
 
     def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
@@ -162,6 +175,8 @@ class _Work:
         goal = aim.process.task.unreachable_goal
         if status is Status.UNSOLVABLE:
             return f"nothing makes this part of the goal true: {goal}" if goal else "no outcomes lead to the goal"
+        if self.bounds.simulations and not self.bounds.proved:
+            return f"{self.bounds.simulations} simulations were made"
         if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
             return "success comes first, as it is not certain and no penalty says what giving up costs"
         return ""
@@ -195,4 +210,5 @@ class _Work:
             generated=len(graph) if graph else 0,
             ground_seconds=self.ground_seconds,
             search_seconds=self.budget.elapsed - self.ground_seconds,
+            simulations=self.bounds.simulations,
         )

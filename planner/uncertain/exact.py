@@ -24,10 +24,18 @@ Check = Callable[[], None]
 
 @dataclass(slots=True)
 class Bounds:
-    """What is proved about the initial state: no policy has more of a reward, nor, if it has as much, less cost."""
+    """What is proved about the initial state: no policy has more of a reward, nor, if it has as much, less cost.
+
+    `simulations` were made for it, where that is the search.
+    """
 
     values: tuple[float, ...]
     proved: bool = False
+    simulations: int = 0
+
+
+Search = Callable[[Graph, Bounds, Check], Solution]
+"""What looks into a graph, tells what is proved, and returns the best policy; it calls the check often."""
 
 
 def everything(graph: Graph, bounds: Bounds, check: Check) -> Solution:

@@ -6,6 +6,8 @@ nowhere: to stop, or to hope for the best where a node has not been looked into.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.annotations import TYPE_CHECKING, Final
 from planner.records import dataclass
 from planner.task import State
@@ -67,20 +69,24 @@ class Graph:
 
     def expand(self, number: int) -> None:
         """Look into a node: give it its options."""
+        self.widen(number, self.process.applicable(self.states[number]))
+
+    def widen(self, number: int, choices: Iterable[int], *, hopeful: bool = False) -> None:
+        """Give a node options for more `choices`; where it is `hopeful`, others may be better, and hope is left."""
         process, state, left = self.process, self.states[number], self.left[number]
-        found = [self.aim.stop(state)]
-        for choice in process.applicable(state):
+        found = [option for option in self.options[number] if option.choice != OPEN] or [self.aim.stop(state)]
+        for choice in choices:
             rest = process.left_after(choice, left)
             if rest is not None:
                 after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
                 if after != [(1.0, number)]:
                     found.append(Option(choice, process.choices[choice].cost, tuple(after)))
-        self.options[number] = found
+        self.options[number] = [*found, *([self.aim.hope(state, left)] if hopeful else [])]
         self.inside[number] = True
 
     def closed(self) -> list[list[Option]]:
         """Return the options where nothing is hoped for: nodes that were not looked into are ends."""
         return [
-            options if inside else [self.aim.stop(state)]
+            [option for option in options if option.choice != OPEN] if inside else [self.aim.stop(state)]
             for options, inside, state in zip(self.options, self.inside, self.states, strict=True)
         ]

@@ -78,8 +78,8 @@ class Process:
         return all(choice.is_certain for choice in self.choices)
 
     def applicable(self, state: State) -> list[int]:
-        """Return the numbers of the choices that there are in `state`."""
-        return self._applicable(self.space.closed(state))
+        """Return the numbers of the choices that there are in `state`, ascending."""
+        return sorted(self._applicable(self.space.closed(state)))
 
     def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
         """Return `(probability, next state)` for what may come of `choice`; no state occurs twice."""
