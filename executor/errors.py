@@ -1,15 +1,20 @@
 """The errors of carrying out plans, all of them below `planner.errors.ForethoughtError`.
 
 ForethoughtError
-└── JournalError         a journal cannot be opened, read or written; carries `path`, `found` and `hint`
-    ├── DamagedError     ... because something that was kept is missing or changed
-    └── DrivenError      ... because somebody else drives the run
+├── JournalError         a journal cannot be opened, read or written; carries `path`, `found` and `hint`
+│   ├── DamagedError     ... because something that was kept is missing or changed
+│   └── DrivenError      ... because somebody else drives the run
+└── ModelError           a language model has no answer that counts
+    ├── NoAnswer         ... its answers did not pass their checks; carries the `objections`
+    ├── Unreachable      ... nobody answers, or the endpoint refuses
+    └── Unpaid           ... what it may take is spent
 
 `RunError`, an `InputError`, is a run that does not exist or cannot be taken up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from planner.errors import ForethoughtError, InputError
@@ -38,3 +43,30 @@ class DrivenError(JournalError):
 
 class RunError(InputError):
     """A run does not exist, or cannot be taken up here."""
+
+
+class ModelError(ForethoughtError):
+    """A language model has no answer that counts."""
+
+
+class NoAnswer(ModelError):  # noqa: N818 - it names what it says
+    """None of the answers of a model passed its checks: `objections` are those to the last one."""
+
+    def __init__(self, what: str, objections: Sequence[str], rounds: int) -> None:
+        super().__init__(what, objections, rounds)
+        self.what = what
+        self.objections = tuple(objections)
+        self.rounds = rounds
+
+    def __str__(self) -> str:
+        return (
+            f"the language model was asked {self.rounds} times for {self.what}, in vain: {'; '.join(self.objections)}"
+        )
+
+
+class Unreachable(ModelError):  # noqa: N818 - it names what it says
+    """Nobody answers at the endpoint of a language model, or it refuses."""
+
+
+class Unpaid(ModelError):  # noqa: N818 - it names what it says
+    """What a run may spend on language models is spent."""

@@ -1,4 +1,6 @@
-"""For trying out domains before there are handlers, and for our own tests: simulated worlds, faults, virtual time.
+"""For trying out domains before there are handlers, and for our own tests.
+
+Simulated worlds, faults, virtual time, and doubles of language models.
 
 simulated = SimulatedWorld(problem, faults=[Fault(FaultKind.FAILS, "move(r2, _, _)")])
 run_virtual(executor.run(problem, simulated.world))        sleeps and timeouts take no time
@@ -7,6 +9,7 @@ simulated.holds("at(r2, lab)"), simulated.applied          what is really so, an
 
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.looks import ALL, NOBODY, Observe, SimulatedError
+from executor.testing.models import AdversarialModel, ScriptedModel
 from executor.testing.simulated import SimulatedWorld
 from executor.testing.truth import Act, Truth
 from executor.testing.virtual import Crash, Stuck, run_virtual
@@ -15,10 +18,12 @@ __all__ = [
     "ALL",
     "NOBODY",
     "Act",
+    "AdversarialModel",
     "Crash",
     "Fault",
     "FaultKind",
     "Observe",
+    "ScriptedModel",
     "SimulatedError",
     "SimulatedWorld",
     "Stuck",

@@ -1,0 +1,23 @@
+"""Language models: asked in one way, and everything that they say checked before it counts.
+
+Running plans never imports this: `executor.agent` puts the two together.
+"""
+
+from executor.language.allowance import Allowance, Meter
+from executor.language.checked import Answered, answered
+from executor.language.protocol import Answer, LanguageModel, Origin, Part, Purpose, Reply, Request, Usage
+
+__all__ = [
+    "Allowance",
+    "Answer",
+    "Answered",
+    "LanguageModel",
+    "Meter",
+    "Origin",
+    "Part",
+    "Purpose",
+    "Reply",
+    "Request",
+    "Usage",
+    "answered",
+]
