@@ -2,7 +2,7 @@
 
 from planner.explain.assumptions import Assumption
 from planner.explain.change import Change
-from planner.explain.diagnosis import Diagnosis, explain_unsolvable
+from planner.explain.diagnosis import Diagnosis, explain_unsolvable, unreachable_parts
 from planner.explain.steps import PlanExplanation, Service, StepExplanation, explain_plan
 from planner.explain.unreachable import Cause, Link, Missing, Unreachable
 
@@ -19,4 +19,5 @@ __all__ = [
     "Unreachable",
     "explain_plan",
     "explain_unsolvable",
+    "unreachable_parts",
 ]

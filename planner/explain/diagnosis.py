@@ -109,6 +109,20 @@ def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
     return _whatever_is_created(found, problem, proved=proved or _is_unsolvable(problem, budget))
 
 
+def unreachable_parts(problem: Problem, budget: Budget) -> tuple[Unreachable, ...]:
+    """Return the parts of the goal that not even a relaxed plan reaches, each with the capabilities that are missing.
+
+    None where a limit ends the work. Raises `InputError` for a problem that means nothing.
+    """
+    source = problem
+    if creates_objects(problem.domain):
+        source = with_enough(problem) or with_placeholders(problem, LARGEST_RULE)
+    try:
+        return unreachable_goals(problem, Relaxed(normalise(source), budget))[0]
+    except LimitReached:
+        return ()
+
+
 def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
     """Return why `problem` has no plan; what may be assumed, `source` declares."""
     try:
