@@ -51,6 +51,7 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
     ),
     "permit": (_is_function, *_ALLOWS),
     "approve": (_is_function, *_ALLOWS),
+    "fill": (_is_function, "an asynchronous function of a request, or None", "Filler(model) is one"),
     "ask": (
         lambda value: _is_function(value) or value == LATER,
         "a function of the question, None, or 'later'",

@@ -24,6 +24,7 @@ from executor.record.state import RunState
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
+from executor.steps.filling import Fill
 from executor.steps.perform import Performer
 from executor.steps.slots import Slots
 from executor.world.context import CAPACITY, Memory
@@ -42,11 +43,12 @@ class Executor:
 
     `journal` is a file, or a `Journal`; without one nothing survives the process. `model` overrides the execution model
     of plans, `concurrency` limits how many steps of all runs are at work at once: those of the plans with the highest
-    priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.asking`). `stay`: a run
-    that waits for an answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume`
-    takes it up again. `capacity` is how many entries the working memory of each run has room for. `learned`: problems
-    are planned, and plans patched, with the costs that earlier runs let expect: those in the journal (True, or a
-    `Learning` that says how), or an `Experience`, to which what the journal has is added.
+    priority come first. `permit`, `approve` and `ask` are callbacks (see `executor.recovery.asking`); `fill` is asked
+    for the data parameters that nothing known fills (see `executor.steps.filling`). `stay`: a run that waits for an
+    answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume` takes it up again.
+    `capacity` is how many entries the working memory of each run has room for. `learned`: problems are planned, and
+    plans patched, with the costs that earlier runs let expect: those in the journal (True, or a `Learning` that says
+    how), or an `Experience`, to which what the journal has is added.
     """
 
     world: World
@@ -57,6 +59,7 @@ class Executor:
     permit: Callback = None
     approve: Callback = None
     ask: Callback | Literal["later"] = None
+    fill: Fill | None = None
     stay: bool = False
     durability: Durability = "process"
     listeners: tuple[Listener | Follower, ...] = ()

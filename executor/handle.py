@@ -98,7 +98,7 @@ class Run:
     def take(self, state: RunState) -> None:
         """Take over `state`, from which the run goes on."""
         executor, self._state = self._executor, state
-        asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve)
+        asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve, executor.fill)
         lookout = Lookout(executor.world, state.objects)
         rng = random.Random(f"{executor.seed} {self.id}")  # noqa: S311 - jitter needs no secrets
         self._stepper = stepper = Stepper(

@@ -12,6 +12,8 @@ HAPPENED: Final = "it happened"
 NOTHING: Final = "it did not happen"
 RETRY: Final = "try again"
 GIVE_UP: Final = "give up"
+FILL: Final = "fill:"
+"""How questions for parameters begin."""
 
 
 _YES: Final = frozenset({YES, "y", "true"})
@@ -22,8 +24,10 @@ def meant(question: Asked, answer: Any) -> str | None:
     """Return which choice of `question` an answer is; None if it is none of them.
 
     True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
-    do not matter. Why an approval is refused may be said in any words.
+    do not matter. Why an approval is refused may be said in any words, and parameters may be anything.
     """
+    if is_filling(question):
+        return str(answer)
     if answer is True or answer is False:
         return question.choices[0 if answer else 1]
     if not isinstance(answer, str):
@@ -37,6 +41,8 @@ def meant(question: Asked, answer: Any) -> str | None:
 
 def is_clear(question: Asked, answer: Any) -> bool:
     """Return whether nobody can take `answer` for another than it is meant to be: a refusal begins with "no"."""
+    if is_filling(question):
+        return True
     found = meant(question, answer)
     if found is None or found in question.choices:
         return found is not None
@@ -47,6 +53,11 @@ def is_clear(question: Asked, answer: Any) -> bool:
 def is_approval(question: Asked) -> bool:
     """Return whether `question` asks for an approval."""
     return question.question.startswith("approve:")
+
+
+def is_filling(question: Asked) -> bool:
+    """Return whether `question` asks for the values of parameters."""
+    return question.question.startswith(FILL)
 
 
 def refusal(answer: Any, what: str) -> str:

@@ -57,6 +57,20 @@ class StepStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ParametersFilled:
+    """Somebody has filled parameters of a step that were open: these `values`, and why, in their words.
+
+    `marked`: they have seen what tools returned. `metrics` are what asking took.
+    """
+
+    step: str
+    values: Mapping[str, Any]
+    thought: str = ""
+    marked: bool = False
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class StepProgress:
     """A handler says how far it is; `fraction` is between 0 and 1, if it knows."""
 
@@ -200,6 +214,7 @@ class RunEnded:
 Event = (
     RunStarted
     | RunResumed
+    | ParametersFilled
     | StepStarted
     | StepProgress
     | StepReturned

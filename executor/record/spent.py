@@ -32,7 +32,10 @@ class Spent:
             self._count(result)
 
     def _count(self, result: Mapping[str, Any]) -> None:
-        metrics = result.get("metrics")
+        self.add(result.get("metrics"))
+
+    def add(self, metrics: Mapping[str, Any] | None) -> None:
+        """Count what was spent otherwise than by a step."""
         if metrics:
             self.duration += metrics.get("duration", 0.0)
             self.tokens += metrics.get("tokens", 0)

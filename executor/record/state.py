@@ -19,6 +19,7 @@ from executor.record.events import (
     FactsSeen,
     GoalDropped,
     MemorySet,
+    ParametersFilled,
     PlanChanged,
     RunEnded,
     RungTaken,
@@ -121,6 +122,10 @@ class RunState:
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters)
+            case ParametersFilled(id_, values, thought, marked, metrics):
+                record = self.steps[id_]
+                record.filled, record.marked, record.thought = {**record.filled, **values}, marked, thought
+                self.spent.add(metrics)
             case StepReturned(id_, result, doubt, raised):
                 self.spent.returned(id_, result)
                 record = self.steps[id_]

@@ -10,7 +10,7 @@ from executor.plans.action_plan import PlanStep
 from executor.record.facts import Note
 from executor.record.status import StepStatus
 from executor.world.values import own
-from planner.model import DomainModel
+from planner.model import Action, DomainModel
 from planner.plan import Step
 
 
@@ -34,6 +34,11 @@ class StepRecord:
     doubt: str = ""
     raised: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    filled: Mapping[str, Any] = field(default_factory=dict)
+    """Open parameters, as somebody has filled them: they stay so in all attempts."""
+    marked: bool = False
+    """Whether who filled them has seen what tools returned."""
+    thought: str = ""
     wait: Mapping[str, Any] | None = None
     awaited: tuple[Note, ...] = ()
     facts: tuple[Note, ...] = ()
@@ -44,6 +49,10 @@ class StepRecord:
     def id(self) -> str:
         """The id of the step in its plan."""
         return self.plan.id
+
+    def needs_approval(self, action: Action) -> bool:
+        """Return whether somebody has to allow the step, an instance of `action`."""
+        return "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
 
     def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any]) -> None:
         """Note that another attempt is made: what was said of the one before is not about this one."""

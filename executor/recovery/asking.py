@@ -16,6 +16,7 @@ from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, 
 from executor.record.events import Answered, Asked, Event, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.steps.filling import Fill
 from executor.world.data import text_of
 from executor.world.threads import called, said
 from planner.model import Action
@@ -56,6 +57,7 @@ class Asking:
     ask: Callback | Literal["later"] = None
     permit: Callback = None
     approve: Callback = None
+    fill: Fill | None = None
 
     async def answer(self, question: Asked) -> Any:
         """Return the answer to `question`, None while there is none."""
@@ -75,14 +77,15 @@ class Asking:
 
         None where nobody has decided: then it waits.
         """
-        if self.permit is None and "needs_approval" not in action.tags:
+        needed = record.needs_approval(action)
+        if self.permit is None and not needed:
             return ""
         request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), values)
         if self.permit is not None:
             refused = refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
-        if "needs_approval" not in action.tags:
+        if not needed:
             return ""
         given = None
         if self.approve is not None:

@@ -2,13 +2,13 @@
 
 In this order (the first that has a value): what somebody has approved, or is asked to approve; the plan; the result
 that the parameter is declared to come from; the step that is undone, where it had a parameter of that name; working
-memory, where it has an entry of that name; its default.
+memory, where it has an entry of that name; whoever fills what is open, unless it is fixed; its default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,6 +20,26 @@ from planner.errors import ForethoughtError
 from planner.model import Action, DataParameter
 from planner.model.actions import REQUIRED
 from planner.validate.simulation import bound
+
+FILLED: Final = "filled"
+"""The source of what somebody has filled in."""
+_LAST: Final = frozenset({FILLED, "default"})
+
+
+def open_in(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
+    """Return the data parameters of a step that only a default has a value for, or nothing, and that are not fixed."""
+    return tuple([each for each in action.data if not each.fixed and _is_open(state, record, action, each)])
+
+
+def _is_open(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> bool:
+    if parameter.name in record.filled:
+        return False
+    try:
+        return _value(state, record, action, parameter)[1] in _LAST
+    except Missing:
+        return parameter.name not in record.plan.parameters
+    except Exception:  # noqa: BLE001 - said when the value is asked for
+        return False
 
 
 class Missing(ForethoughtError):  # noqa: N818 - it names what it says
@@ -60,8 +80,9 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
         undone = state.steps[id_]
         if name in undone.parameters:
             return undone.parameters[name], f"step {id_}, which is undone"
-    if name in state.memory:
-        return state.memory.get(name), "memory"
+    for known, source in ((state.memory, "memory"), (record.filled, FILLED)):
+        if name in known:
+            return known.get(name), source
     if parameter.default is not REQUIRED and parameter.default != REQUIRED:
         return parameter.default, "default"
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
@@ -73,7 +94,7 @@ def _approved(record: StepRecord, action: Action) -> Mapping[str, Any]:
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
-    return record.parameters if record.attempts and "needs_approval" in action.tags else {}
+    return record.parameters if record.attempts and record.needs_approval(action) else {}
 
 
 def resolved(state: RunState, value: Any) -> Any:

@@ -12,15 +12,26 @@ from typing import Any, Protocol
 
 from executor.looking.judge import Expected
 from executor.looking.observe import Lookout
-from executor.record.events import Event, Rung, RungTaken, StepEnded, StepProgress, StepStarted, StepWaiting
+from executor.record.events import (
+    Asked,
+    Event,
+    ParametersFilled,
+    Rung,
+    RungTaken,
+    StepEnded,
+    StepProgress,
+    StepStarted,
+    StepWaiting,
+)
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.aftermath import Aftermath, Another
 from executor.steps.calling_off import came
 from executor.steps.conditions import Conditions
+from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, question_of
 from executor.steps.given_up import call_of
-from executor.steps.parameters import Missing, filled
+from executor.steps.parameters import Missing, filled, open_in
 from executor.steps.perform import Performer, passes
 from executor.steps.retries import chosen, pause
 from executor.world.context import Context
@@ -45,6 +56,11 @@ class Asker(Protocol):
 
     permit: Any
     """Asked about each step, if it is not None."""
+    fill: Fill | None
+    """Asked for the open parameters of each step, if it is not None."""
+
+    async def answer(self, question: Asked) -> Any:
+        """Return the answer to `question`, None while there is none."""
 
     async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
         """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
@@ -103,6 +119,11 @@ class Stepper:
     async def _carry_out(self, record: StepRecord, another: Another | None) -> None:
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
+        if not reason and self.asker.fill is not None:
+            answer = await self._filled_in(record, action, self.asker.fill)
+            if answer is None:
+                return
+            reason = answer
         try:
             values, sources = ({}, {}) if reason else filled(self.state, record, action)
         except Missing as error:
@@ -117,6 +138,42 @@ class Stepper:
             self._failed(record, refused, another, repeatable=False)
             return
         await self._tried(record, action, (values, sources), another)
+
+    async def _filled_in(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
+        """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
+        parameters = open_in(self.state, record, action)
+        if not parameters:
+            return ""
+        names = {each.name for each in parameters}
+        try:
+            rest = replace(action, data=tuple([each for each in action.data if each.name not in names]))
+            values, _ = filled(self.state, record, rest)
+            asked = asyncio.ensure_future(
+                self._fillings(FillRequest(record, action, parameters, values, self.state), fill)
+            )
+            got = asked.result() if await came(asked, self.aborted) else None
+        except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
+            return f"the open parameters of {record.step} were not filled: {said(error)}"
+        if got is None:
+            return None
+        values = {name: value for name, value in got.values.items() if name in names}
+        metrics = {"duration": got.metrics.duration, "tokens": got.metrics.tokens, "cost": got.metrics.cost}
+        self.emit(ParametersFilled(record.id, own(values), got.thought, got.marked, metrics))
+        return ""
+
+    async def _fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
+        """Return what `fill` or, where it asks, somebody else fills in; None while nobody has answered."""
+        question = question_of(request)
+        answer = self.state.answers.get(question)
+        if answer is None:
+            got = await fill(request)
+            if not got.question:
+                return got
+            answer = await self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
+        if answer is None:
+            self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
+            return None
+        return by_hand(request, answer)
 
     async def _tried(self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None) -> None:
         """Make attempts at the step until one is the last."""
@@ -152,7 +209,7 @@ class Stepper:
 
     async def _refusal(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
         """Return why the step is not allowed; None where nobody has said yet, or the run was called off meanwhile."""
-        if self.asker.permit is None and "needs_approval" not in action.tags:
+        if self.asker.permit is None and not record.needs_approval(action):
             return ""
         asked = asyncio.ensure_future(self.asker.approval(record, action, values))
         return asked.result() if await came(asked, self.aborted) else None

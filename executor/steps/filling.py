@@ -1,0 +1,58 @@
+"""Parameters that nothing known fills: whoever was named for that is asked once for all of a step's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from executor.record.answers import FILL
+from executor.record.state import RunState
+from executor.record.steps import StepRecord
+from executor.world.results import NONE, Metrics
+from planner.model import Action, DataParameter
+from planner.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FillRequest:
+    """A step whose `parameters` are open; `values` are those of its others, and `state` is all that is known."""
+
+    record: StepRecord
+    action: Action
+    parameters: tuple[DataParameter, ...]
+    values: Mapping[str, Any]
+    state: RunState
+
+
+@dataclass(frozen=True, slots=True)
+class Fillings:
+    """What somebody fills in: `values` by parameter, and why, as `thought`; what is left out takes its default.
+
+    With a `question`, nothing is filled in: a person is asked, who is told what is `known`.
+
+    `marked`: who said so has seen what tools returned. An irreversible step is done with such values only if they are
+    approved. `metrics` are what asking took.
+    """
+
+    values: Mapping[str, Any]
+    thought: str = ""
+    marked: bool = False
+    metrics: Metrics = NONE
+    question: str = ""
+    known: tuple[str, ...] = ()
+
+
+Fill = Callable[[FillRequest], Awaitable[Fillings]]
+"""Fills parameters."""
+
+
+def question_of(request: FillRequest) -> str:
+    """Return the name of the question for the open parameters of a step."""
+    return f"{FILL}{request.record.id}"
+
+
+def by_hand(request: FillRequest, answer: Any) -> Fillings:
+    """Return what somebody answers: values by name, or the value of the only parameter."""
+    if isinstance(answer, Mapping):
+        return Fillings(dict(answer))
+    return Fillings({each.name: answer for each in request.parameters[:1]})
