@@ -1,0 +1,119 @@
+"""Plans of others, in their forms, are resolved, checked, repaired at the least change, or refused with the reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from executor.agent.foreign import RepairStatus, calls_in, repair
+from planner import Domain
+from planner.errors import InputError, PlanError
+from planner.validate import validate
+
+OFFICE = Domain("office")
+OFFICE.type("robot")
+OFFICE.type("room")
+OFFICE.action(
+    "move_robot",
+    {"robot": "robot", "origin": "room", "target": "room", "speed": int},
+    requires=["at(robot, origin)", "door(origin, target)"],
+    provides=["at(robot, target)"],
+    modifies=["at(robot, _)"],
+    similes=["go", "drive to"],
+)
+STATE = ["at(R2, hall)", "door(hall, stairs)", "door(stairs, lab)", "door(lab, stairs)"]
+ROOMS = {"R2": "robot", "hall": "room", "stairs": "room", "lab": "room"}
+
+
+def act(steps, goal="at(R2, lab)", **options):
+    return repair(OFFICE, STATE, steps, goal, **options)
+
+
+FORMS = [
+    "move_robot(R2, hall, stairs)\nmove_robot(R2, stairs, lab)",
+    "1. (move_robot R2 hall stairs)\n2. (move_robot R2 stairs lab)\n; cost = 2",
+    "- go(r2, Hall, stairs)\n- Drive-To(r2, stairs, LAB)",
+    ["move_robot(R2, hall, stairs)", {"action": "move_robot", "arguments": ["R2", "stairs", "lab"]}],
+    [
+        {"tool": "go", "args": {"Robot": "r2", "origin": "hall", "target": "stairs", "speed": 3}},
+        {"name": "go", "input": {"robot": {"name": "R2"}, "origin": "stairs", "target": "lab"}},
+    ],
+    {
+        "tool_calls": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "move_robot",
+                    "arguments": json.dumps({"robot": "R2", "origin": a, "target": b}),
+                },
+            }
+            for a, b in (("hall", "stairs"), ("stairs", "lab"))
+        ]
+    },
+    {"plan": {"steps": [{"step": "go(R2, hall, stairs)"}, {"step": "go(R2, stairs, lab)"}]}},
+]
+
+
+@pytest.mark.parametrize("form", [*FORMS, *[json.dumps(form) for form in FORMS[3:]]])
+def test_every_form_is_read(form) -> None:
+    found = act(form)
+    assert found.status is RepairStatus.VALID
+    assert [step.arguments for step in found.plan.steps] == [("R2", "hall", "stairs"), ("R2", "stairs", "lab")]
+    assert validate(found.plan.problem, found.plan).valid
+
+
+def test_values_for_data_parameters_come_along() -> None:
+    assert act(FORMS[4]).data == {0: {"speed": 3}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        (["go(R2, stairs, lab)"], (0,)),
+        (["go(R2, stairs, lab)", "go(R2, hall, stairs)"], (0,)),
+        (["go(R2, hall, stairs)", "fly(R2, lab)", "go(R2, stairs, lab)"], (0, 2)),
+        (["go(R2, hall, stairs)", "go(R2, stairs, labb)"], (0,)),
+        (["go(R2, hall, stairs)", {"tool": "go", "args": {"robot": "R2"}}], (0,)),
+        ([], ()),
+    ],
+)
+def test_a_plan_that_fails_is_repaired_at_the_least_change(steps, kept) -> None:
+    found = act(steps)
+    assert found.status is RepairStatus.REPAIRED
+    assert found.kept == kept
+    assert found.least
+    assert validate(found.plan.problem, found.plan).valid
+    assert not found.counterexample.valid
+
+
+def test_what_means_nothing_is_said() -> None:
+    found = act(["fly(R2, lab)", "go(R2, stairs, labb)", "go(R2)"])
+    wrong = dict(found.misunderstood)
+    assert "there is no action 'fly'" in wrong[0]
+    assert wrong[1] == "there is no object 'labb'; did you mean 'lab'?"
+    assert "takes 3 arguments, not 1" in wrong[2]
+
+
+def test_what_cannot_be_repaired_is_refused_with_the_counterexample() -> None:
+    found = repair(OFFICE, ["at(R2, hall)"], "go(R2, hall, lab)", "at(R2, lab)", objects=ROOMS)
+    assert found.status is RepairStatus.REFUSED
+    assert found.plan is None
+    assert "door(hall, lab)" in found.counterexample.reason
+    assert found.reason
+
+
+@pytest.mark.parametrize("given", [7, [[None]], {"nothing": 1}, "[{", "[" * 100 + "]" * 100])
+def test_what_is_no_plan_is_refused(given) -> None:
+    with pytest.raises(PlanError):
+        act(given)
+
+
+def test_a_state_that_means_nothing_is_told() -> None:
+    with pytest.raises(InputError, match="at"):
+        repair(OFFICE, ["at(R2)"], [], "at(R2, lab)")
+
+
+def test_forms_are_read_as_they_stand() -> None:
+    (call,) = calls_in("3) send ( to='ada', 'hello there' )")
+    assert (call.name, call.positional) == ("send", ("ada", "hello there"))
