@@ -1,0 +1,80 @@
+"""What an agent makes of a request before anything is done: a goal in words and a plan, or what is in the way."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from executor.agent.reading import Reading
+from executor.handle import Outcome
+from planner.model import Problem
+from planner.plan import Plan, Result
+from planner.records import dataclass
+
+
+class Standing(Enum):
+    """How a request stands; compare with `is`."""
+
+    PLANNED = "there is a plan, and nothing in its way"
+    UNCONFIRMED = "there is a plan; somebody has to say that its goal is meant"
+    DECLINED = "somebody said that this is not meant"
+    NOTHING = "nothing was asked for that could be done"
+    AMBIGUOUS = "it may mean several things"
+    UNKNOWN = "it names what nobody knows"
+    UNREACHABLE = "nothing gives a part of it: a capability is missing"
+    UNMODELLED = "a part of it cannot be said in the facts of the domain"
+    UNPLANNED = "no plan was found"
+    UNREAD = "the language model gave nothing that counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a request comes to. Nothing was done yet.
+
+    `problem` has the goal, and `words` say it for people; `result` is what planning gave. `readings` are all that a
+    sentence may mean, `thought` is what the model said to that. `question` is what somebody has to answer, and `reason`
+    says what is in the way, if anything is.
+    """
+
+    standing: Standing
+    request: str = ""
+    problem: Problem | None = None
+    words: str = ""
+    result: Result | None = None
+    readings: tuple[Reading, ...] = ()
+    thought: str = ""
+    question: str = ""
+    reason: str = ""
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, if there is one."""
+        return self.result.plan if self.result is not None else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the proposal as JSON-ready data."""
+        return {
+            "standing": self.standing.name,
+            "request": self.request,
+            "words": self.words,
+            "plan": self.plan.to_dict() if self.plan is not None else None,
+            "readings": [each.words for each in self.readings],
+            "missing": [part.to_dict() for each in self.readings for part in each.unreachable],
+            "unmodelled": [part for each in self.readings for part in each.unmodelled],
+            "thought": self.thought,
+            "question": self.question,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Achieved:
+    """What became of a request: what it was taken to be, and how its run ended; no `outcome` where nothing was run."""
+
+    proposal: Proposal
+    outcome: Outcome | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the goal was observed."""
+        return self.outcome is not None and self.outcome.succeeded

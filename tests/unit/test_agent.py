@@ -1,0 +1,136 @@
+"""Requests become plans that are confirmed and carried out; what is in the way is said, and nothing is done."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from executor import RunStatus, World
+from executor.agent.agent import Agent
+from executor.agent.proposals import Standing
+from executor.errors import Unreachable
+from executor.testing import ScriptedModel
+from planner import Domain, validate
+from planner.errors import InputError
+
+
+def post() -> tuple[World, list]:
+    domain, done = Domain("post"), []
+    domain.type("letter")
+    domain.type("person")
+    domain.action("look_up", {"person": "person"}, provides=["address(person)"], tags=["read_only"])
+    domain.action("write", {"letter": "letter", "text": str}, provides=["written(letter)"])
+    domain.action(
+        "mail",
+        {"letter": "letter", "person": "person"},
+        requires=["written(letter)", "address(person)"],
+        provides=["told(person)"],
+    )
+    domain.predicate("rich", person="person")
+    world = World(domain)
+    for name in ("look_up", "write", "mail"):
+        world.handler(name)(lambda _name=name, **given: done.append((_name, given)))
+    for pattern in ("address(_)", "written(_)", "told(_)"):
+        action = {"address(_)": "look_up", "written(_)": "write", "told(_)": "mail"}[pattern]
+        key = "letter" if action == "write" else "person"
+        world.observer(pattern)(lambda _action=action, _key=key: [str(x[_key]) for name, x in done if name == _action])
+    return world, done
+
+
+def agent(*said, **options) -> tuple[Agent, list, ScriptedModel]:
+    world, done = post()
+    problem = Domain.of(world.model).problem(objects={"note": "letter", "ada": "person", "ben": "person"})
+    model = ScriptedModel(said)
+    return Agent(world, problem, model=model, **options), done, model
+
+
+TELL = {"meanings": [{"goal": ["told(ada)"]}], "thought": "Ada is to know"}
+FILL = {"values": {"text": "hello"}}
+
+
+def test_a_sentence_is_read_planned_confirmed_and_carried_out() -> None:
+    asked = []
+
+    def confirm(proposal) -> bool:
+        asked.append(proposal.words)
+        return True
+
+    acting, done, model = agent(TELL, FILL, confirm=confirm)
+    achieved = asyncio.run(acting.achieve("Tell Ada."))
+    assert achieved.outcome.status is RunStatus.SUCCEEDED
+    assert asked == ["At the end:\n- told(ada)"]
+    assert {name for name, _ in done} == {"look_up", "write", "mail"}
+    assert ("write", {"letter": "note", "text": "hello"}) in [(n, {k: str(v) for k, v in g.items()}) for n, g in done]
+    assert validate(achieved.proposal.problem, achieved.proposal.plan).valid
+    assert len(model.requests) == 2
+
+
+def test_without_confirmation_nothing_is_done() -> None:
+    acting, done, _ = agent(TELL)
+    achieved = asyncio.run(acting.achieve("Tell Ada."))
+    assert achieved.proposal.standing is Standing.UNCONFIRMED
+    assert achieved.outcome is None
+    assert done == []
+
+
+@pytest.mark.parametrize("confirm", [lambda _: False, lambda _: "yes please", lambda _: 1 / 0])
+def test_only_a_clear_yes_confirms(confirm) -> None:
+    acting, done, _ = agent(TELL, confirm=confirm)
+    assert asyncio.run(acting.achieve("Tell Ada.")).proposal.standing is Standing.DECLINED
+    assert done == []
+
+
+def test_what_only_reads_and_goals_that_were_given_need_no_confirmation() -> None:
+    acting, done, _ = agent({"meanings": [{"goal": ["address(ben)"]}]})
+    assert asyncio.run(acting.achieve("Find out where Ben lives.")).succeeded
+    assert [name for name, _ in done] == ["look_up"]
+    acting, done, _ = agent(FILL)
+    assert asyncio.run(acting.achieve(["told(ben)"])).succeeded
+    assert asyncio.run(acting.achieve(["told(ben)"])).proposal.plan.steps == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "standing"),
+    [
+        ([{"meanings": []}], Standing.NOTHING),
+        ([{"meanings": [{"goal": ["told(ada)"]}, {"goal": ["told(ben)"]}]}], Standing.AMBIGUOUS),
+        ([{"meanings": [{"goal": ["told(cleo)"], "new_objects": {"cleo": "person"}}]}], Standing.UNKNOWN),
+        ([{"meanings": [{"goal": ["rich(ada)"]}]}] * 2, Standing.UNREACHABLE),
+        ([{"meanings": [{"goal": ["told(ada)"], "not_expressible": ["with love"]}]}], Standing.UNMODELLED),
+        ([{"meanings": [{"goal": ["told(nobody)"]}]}] * 3, Standing.UNREAD),
+        ([Unreachable("connection refused")], Standing.UNREAD),
+        ([RuntimeError("a bug")], Standing.UNREAD),
+    ],
+)
+def test_what_is_in_the_way_is_said_and_nothing_is_done(said, standing) -> None:
+    acting, done, _ = agent(*said, confirm=lambda _: True)
+    achieved = asyncio.run(acting.achieve("Tell Ada with love, and Cleo."))
+    assert achieved.proposal.standing is standing
+    assert achieved.outcome is None
+    assert done == []
+    assert achieved.proposal.to_dict()["standing"] == standing.name
+
+
+def test_a_missing_capability_is_data() -> None:
+    said = {"meanings": [{"goal": ["rich(ada)"]}]}
+    acting, _, _ = agent(said, said)
+    proposal = asyncio.run(acting.plan("Make Ada rich."))
+    assert proposal.to_dict()["missing"][0]["missing"][0]["fact"] == "rich(ada)"
+    assert "missing: rich(ada)" in proposal.reason
+
+
+def test_without_a_model_goals_do_and_sentences_are_refused() -> None:
+    world, done = post()
+    problem = Domain.of(world.model).problem(objects={"ada": "person"})
+    acting = Agent(world, problem)
+    assert asyncio.run(acting.achieve(["address(ada)"])).succeeded
+    assert [name for name, _ in done] == ["look_up"]
+    with pytest.raises(InputError, match="needs a language model"):
+        asyncio.run(acting.plan("Tell Ada."))
+
+
+def test_an_agent_knows_how_things_stand_after_a_run() -> None:
+    acting, _, _ = agent(FILL)
+    asyncio.run(acting.achieve(["told(ada)"]))
+    assert {str(fact) for fact in acting.problem.initial} == {"address(ada)", "written(note)", "told(ada)"}
