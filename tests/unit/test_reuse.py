@@ -1,0 +1,150 @@
+"""Plans found before are taken again for the same problem under other names, adapted for similar ones, and lifted."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from planner import Domain, Problem, Status, solve, validate
+from planner.errors import InputError
+from planner.model import Atom, Object
+from planner.records import replace
+from planner.reuse import PlanCache, lift, shape_of
+from planner.testing import random_problem
+
+
+def courier(rooms: int, names: str = "room", goal: int = 0) -> Problem:
+    domain = Domain("courier")
+    domain.type("robot")
+    domain.type("room")
+    domain.action(
+        "move",
+        {"robot": "robot", "origin": "room", "target": "room"},
+        requires=["at(robot, origin)", "door(origin, target)"],
+        provides=["at(robot, target)"],
+        modifies=["at(robot, _)"],
+    )
+    objects = {"r2": "robot", **{f"{names}{number}": "room" for number in range(rooms)}}
+    doors = [f"door({names}{a}, {names}{a + 1})" for a in range(rooms - 1)]
+    return domain.problem(
+        objects=objects, initial=[f"at(r2, {names}0)", *doors], goal=[f"at(r2, {names}{goal or rooms - 1})"]
+    )
+
+
+def renamed(problem: Problem, seed: int) -> Problem:
+    """Return `problem` with other names for its objects, in another order."""
+    names = [each.name for each in problem.objects]
+    other = [f"x{number}" for number in range(len(names))]
+    random.Random(seed).shuffle(other)
+    new = dict(zip(names, other, strict=True))
+    from planner.model.formulas import substitute
+
+    objects = [Object(new[each.name], each.types) for each in problem.objects]
+    random.Random(seed + 1).shuffle(objects)
+    initial = [atom.substitute(new) for atom in problem.initial]
+    random.Random(seed + 2).shuffle(initial)
+    goal = replace(problem.goal, hard=substitute(problem.goal.hard, new))
+    values = {term.substitute(new): number for term, number in problem.values.items()}
+    return replace(problem, objects=tuple(objects), initial=tuple(initial), goal=goal, values=values)
+
+
+def test_the_same_problem_under_other_names_is_not_searched_again() -> None:
+    cache = PlanCache()
+    first = cache.solve(courier(5))
+    again = cache.solve(courier(5, "hall"))
+    assert (cache.savings.hits, cache.savings.misses) == (1, 1)
+    assert again.status is first.status is Status.OPTIMAL
+    assert again.cost == first.cost == 4
+    assert validate(again.plan.problem, again.plan).valid
+    assert [step.arguments[2] for step in again.plan.steps] == ["hall1", "hall2", "hall3", "hall4"]
+
+
+def test_problems_that_differ_are_told_apart() -> None:
+    cache = PlanCache()
+    assert cache.solve(courier(5)).cost == 4
+    assert cache.solve(courier(5, goal=3)).cost == 3
+    assert cache.solve(courier(6)).cost == 5
+    assert cache.savings.hits == 0
+
+
+def test_shapes_of_random_problems_keep_under_renaming_and_their_plans_with_them() -> None:
+    kept = hits = 0
+    for seed in range(120):
+        problem = random_problem(seed)
+        other = renamed(problem, seed)
+        mine, theirs = shape_of(problem), shape_of(other)
+        kept += mine.text == theirs.text
+        cache = PlanCache()
+        result = cache.solve(problem, time_limit=5)
+        again = cache.solve(other, time_limit=5)
+        assert again.status is result.status
+        assert again.cost == result.cost
+        if again.plan is not None:
+            assert validate(other, again.plan).valid
+        hits += cache.savings.hits
+    assert kept >= 115
+    assert hits >= 30
+
+
+def test_a_similar_problem_s_plan_is_adapted_where_any_plan_will_do() -> None:
+    cache = PlanCache()
+    cache.solve(courier(5), mode="first")
+    result = cache.solve(courier(7, goal=4), mode="first")
+    assert (cache.savings.adapted, cache.savings.misses) == (1, 1)
+    assert result.status is Status.SOLVED
+    assert validate(result.plan.problem, result.plan).valid
+
+
+def test_what_is_not_proved_is_no_answer_to_who_wants_the_proof() -> None:
+    cache = PlanCache()
+    cache.solve(courier(5), mode="first")
+    result = cache.solve(courier(5))
+    assert result.status is Status.OPTIMAL
+    assert cache.solve(courier(5, "hall")).status is Status.OPTIMAL
+    assert cache.savings.hits == 1
+
+
+def test_a_cache_is_kept_in_a_file_and_is_no_longer_than_it_may_be(tmp_path) -> None:
+    path = tmp_path / "plans.json"
+    cache = PlanCache(path, capacity=2)
+    for rooms in (3, 4, 5):
+        cache.solve(courier(rooms))
+    again = PlanCache(path, capacity=2)
+    assert len(again) == 2
+    again.solve(courier(5, "hall"))
+    again.solve(courier(3, "hall"))
+    assert (again.savings.hits, again.savings.misses) == (1, 1)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 7, "plans": []}', '{"format": 1, "plans": [7]}'])
+def test_a_file_that_is_no_cache_is_refused(tmp_path, text) -> None:
+    path = tmp_path / "plans.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"plans\.json"):
+        PlanCache(path)
+
+
+def test_a_template_fits_other_objects_and_more_facts() -> None:
+    template = lift(solve(courier(4)).expect_plan(), "three-doors")
+    assert {each.name for each in template.parameters} == {"?r2", "?room0", "?room1", "?room2", "?room3"}
+    assert Atom("at", ("?r2", "?room0")) in template.requires.parts
+    problem = courier(6, "hall", goal=3)
+    plan = template.plan_for(problem)
+    assert [step.arguments for step in plan.steps] == [("r2", f"hall{a}", f"hall{a + 1}") for a in range(3)]
+    assert validate(problem, plan).valid
+    assert template.plan_for(courier(6, "hall", goal=5)) is None
+
+
+def test_templates_of_shipped_domains_fit_their_own_problems() -> None:
+    problem = courier(3)
+    plan = solve(problem).expect_plan()
+    assert lift(plan).plan_for(problem).steps == plan.steps
+
+
+def test_what_cannot_be_said_by_facts_is_refused() -> None:
+    domain = Domain("any")
+    domain.action("act", {}, requires=["(or (a) (b))"], provides=["c"])
+    problem = domain.problem(initial=["a"], goal=["c"])
+    with pytest.raises(InputError, match="cannot be said by facts alone"):
+        lift(solve(problem).expect_plan())
