@@ -2,6 +2,7 @@
 
 from planner.explain.assumptions import Assumption
 from planner.explain.change import Change
+from planner.explain.conflicts import Conflict, Demand, conflicts
 from planner.explain.diagnosis import Diagnosis, explain_unsolvable, unreachable_parts
 from planner.explain.steps import PlanExplanation, Service, StepExplanation, explain_plan
 from planner.explain.unreachable import Cause, Link, Missing, Unreachable
@@ -10,6 +11,8 @@ __all__ = [
     "Assumption",
     "Cause",
     "Change",
+    "Conflict",
+    "Demand",
     "Diagnosis",
     "Link",
     "Missing",
@@ -17,6 +20,7 @@ __all__ = [
     "Service",
     "StepExplanation",
     "Unreachable",
+    "conflicts",
     "explain_plan",
     "explain_unsolvable",
     "unreachable_parts",

@@ -11,6 +11,7 @@ from planner.creation import with_placeholders
 from planner.creation.reach import LARGEST_RULE, with_enough
 from planner.explain.chains import unreachable_goals
 from planner.explain.change import Change
+from planner.explain.conflicts import Conflict, conflicts
 from planner.explain.relaxed import Relaxed
 from planner.explain.smallest import Finding, smallest_change
 from planner.explain.unreachable import Missing, Unreachable
@@ -28,7 +29,8 @@ class Diagnosis:
     where neither was shown. `unreachable` are the parts of the goal that nothing reaches, each on its own; where there
     are none and the problem is unsolvable, what one part needs is used up or undone by another. `change` is the
     smallest change found that gives a plan; None where no change of facts was found. `stopped_by` says which limit
-    ended the search for it, if one did.
+    ended the search for it, if one did. `conflicts` are demands (parts of the goal, constraints, budgets, the deadline)
+    that cannot be met together, where something is demanded besides the goal.
     """
 
     problem: str
@@ -37,6 +39,7 @@ class Diagnosis:
     change: Change | None = None
     plan: Plan | None = None
     stopped_by: StoppedBy | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
     @property
     def missing(self) -> tuple[Missing, ...]:
@@ -59,7 +62,8 @@ class Diagnosis:
         yield f"{self.problem} has no plan." if self.solvable is False else f"{self.problem}: no plan is known."
         for part in self.unreachable:
             yield from part.lines()
-        if self.solvable is False and not self.unreachable:
+        yield from (f"They {conflict}." for conflict in self.conflicts)
+        if self.solvable is False and not self.unreachable and not self.conflicts:
             yield "Each part of the goal can be reached, but not all of it by one plan: some step undoes or uses up"
             yield "what another needs."
         yield from self._change_lines()
@@ -89,6 +93,7 @@ class Diagnosis:
             "solvable": self.solvable,
             "unreachable": [part.to_dict() for part in self.unreachable],
             "missing": [missing.to_dict() for missing in self.missing],
+            "conflicts": [each.to_dict() for each in self.conflicts],
             "change": self.change.to_dict() if self.change is not None else None,
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
@@ -130,8 +135,20 @@ def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
         unreachable, shortfall = unreachable_goals(problem, relaxed)
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
+    found = () if unreachable else clashes(problem, budget)
     finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
-    return Diagnosis(problem.name, _solvable(finding), unreachable, finding.change, finding.plan, finding.stopped_by)
+    solvable = False if found else _solvable(finding)
+    return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
+
+
+def clashes(problem: Problem, budget: Budget) -> tuple[Conflict, ...]:
+    """Return which demands cannot be met together, found in half of the time; none where only the goal is demanded."""
+    hard = any(each.utility is None for each in problem.constraints)
+    if not (hard or problem.budgets or problem.deadline is not None):
+        return ()
+    left = budget.remaining
+    half = Budget(None if left is None else left / 2, budget.memory_limit, budget.cancel)
+    return conflicts(problem, half)
 
 
 def _is_unsolvable(problem: Problem, budget: Budget) -> bool:

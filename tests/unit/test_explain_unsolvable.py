@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from planner.budget import Budget
-from planner.declare import Domain, When
+from planner.declare import Domain, When, forbidden
 from planner.explain import Cause, Diagnosis, explain_unsolvable
 from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
 from planner.model import Problem
@@ -359,3 +359,15 @@ def test_the_data_are_ready_for_json() -> None:
     assert data["change"]["assumptions"] == [{"fact": "present(boss)", "holds": True, "instead_of": []}]
     assert data["change"]["proved_smallest"] is True
     assert [link["lacks"] for link in data["unreachable"][0]["links"]] == [["approved(p)"], ["present(boss)"], []]
+
+
+def test_demands_that_clash_are_named() -> None:
+    trip = Domain("trip")
+    trip.action("fly", {}, provides=["there"], uses={"money": 200})
+    trip.action("ride", {}, provides=["there"], uses={"money": 50})
+    problem = trip.problem(goal=["there"], constraints=[forbidden("ride")], budgets={"money": 100})
+    found = explain_unsolvable(problem, Budget(10))
+    assert found.solvable is False
+    text = "They cannot hold together: goal there; constraint never done ride; money at most 100."
+    assert text in found.describe()
+    assert found.to_dict()["conflicts"][0]["smallest"] is True
