@@ -8,11 +8,12 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter
+from dataclasses import dataclass
 from itertools import count
 
 import interpreter
 
-from planner.model import And, Atom, Exists, Forall, Goal, Imply, Metric, Not, Object, TypeHierarchy, Variable
+from planner.model import And, Atom, Exists, Forall, Goal, Imply, Metric, Not, Object, Problem, TypeHierarchy, Variable
 from planner.records import replace
 from planner.testing import Features, TooManyStates, random_problem
 from planner.testing.random_formulas import TYPES, FormulaDrawer, Readable
@@ -36,7 +37,7 @@ def optimum(problem, most, states=3000):
             return cost
         if len(closed) > states or len(queue) > 8 * states:
             raise TooManyStates(f"more than {states} states")
-        for price, *after in successors(problem, world, born, facts, ran):
+        for _, price, *after in successors(problem, world, born, facts, ran):
             if max(Counter(kind for _, kind in after[0]).values(), default=0) <= most:
                 heapq.heappush(queue, (cost + price, next(tick), *after))
     return None
@@ -53,7 +54,7 @@ def with_objects(problem, born):
 
 
 def successors(problem, world, born, facts, ran):
-    """Yield cost, objects, facts and past of every state one step from here."""
+    """Yield every step from here, with its cost, and the objects, facts and past of the state after it."""
     true = interpreter.closure(world, facts)
     remembered = {pattern.predicate for action in problem.domain.actions.values() for pattern in action.after}
     for action in problem.domain.actions.values():
@@ -67,7 +68,7 @@ def successors(problem, world, born, facts, ran):
             if after is not None:
                 price = 1 if problem.metric is Metric.LENGTH else sum(action.cost)
                 past = ran | {Atom(action.name, arguments)} if action.name in remembered else ran
-                yield price, (*born, *fresh), after, past
+                yield step, price, (*born, *fresh), after, past
 
 
 def random_creation(seed, features=SMALL):
@@ -123,3 +124,28 @@ def random_goal(problem, rng):
             premise = drawer.formula(readable, variables, 1, prefer=variables)
             parts.append(Forall(variables, Imply(premise, And(tuple(facts)))))
     return And(tuple(parts))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A state of a walk, with the objects that there are."""
+
+    world: Problem
+    facts: frozenset
+
+    def holds(self, formula):
+        return interpreter.holds(self.world, interpreter.closure(self.world, self.facts), formula, {})
+
+
+def walk(problem, rng, longest=4):
+    """Return random steps that can be taken one after the other, and the states that they go through."""
+    born, facts, ran = (), frozenset(problem.initial), frozenset(problem.ran)
+    steps, states = [], [Seen(with_objects(problem, born), facts)]
+    for _ in range(rng.randint(0, longest)):
+        following = [*successors(problem, states[-1].world, born, facts, ran)]
+        if not following:
+            break
+        step, _, born, facts, ran = rng.choice(following)
+        steps.append(step)
+        states.append(Seen(with_objects(problem, born), facts))
+    return steps, states
