@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from executor.learning.pricing import Pricing
-from executor.plans.action_plan import ActionPlan, stated, steps_of
+from executor.plans.action_plan import ActionPlan, stated
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
 from planner.errors import InputError, PlanError, did_you_mean
@@ -132,8 +132,8 @@ def _searched(world: World, problem: Any, planning: Mapping[str, Any]) -> Planne
         made = given(world, found, {})
         assert made is not None, "a result is no problem"  # noqa: S101 - a mistake of ours
         return made
-    steps = tuple(steps_of(found.expect_plan().steps, world.model))
-    return Planned(ActionPlan.of(Plan((), problem), steps=steps), problem, tuple(dropped))
+    plan = ActionPlan.of(replace(found.expect_plan(), problem=problem))
+    return Planned(plan, problem, tuple(dropped))
 
 
 def _wanting(problem: Problem, wishes: Collection[SoftGoal]) -> Problem:

@@ -23,11 +23,13 @@ def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding],
     place = CodePlace("the plan")
     findings, steps = [], []
     for number, step in enumerate(plan.steps):
-        bad: dict[str, set[str]] = {"requires": set(), "expects": set()}
+        bad: dict[str, set[str]] = {"requires": set(), "expects": set(), "supposes": set()}
         for field, texts in bad.items():
             for index, text in enumerate(getattr(step, field)):
                 try:
-                    reader.condition((text,), place)
+                    said = reader.condition((text,), place)
+                    if field == "supposes":
+                        _check_supposed(said, problem)
                 except InputError as error:
                     findings.append(Where.of(number, step).told("condition", error, field, index))
                     texts.add(text)
@@ -36,6 +38,14 @@ def check_stated(problem: Problem, plan: ActionPlan) -> tuple[list[PlanFinding],
         }
         steps.append(step.model_copy(update=left) if any(bad.values()) else step)
     return findings, steps
+
+
+def _check_supposed(said: Formula, problem: Problem) -> None:
+    """Raise `InputError` where what a step supposes is not how a fact is that is unknown."""
+    fact = said.part if isinstance(said, Not) else said
+    if not (isinstance(fact, Atom) and any(pattern.matches(fact) for pattern in problem.unknown)):
+        hint = "only facts that the plan declares unknown are supposed, or their negations"
+        raise InputError(f"it supposes {said}, which is not unknown", hint=hint)
 
 
 def check_conditions(

@@ -24,6 +24,10 @@ from planner.validate.effects import staleness_of
 from planner.validate.simulation import bound
 
 SEEN = frozenset({Provenance.GIVEN, Provenance.OBSERVED})
+DECLARED = "the problem"
+"""The source of what is unknown because it is declared so, and nobody has looked yet."""
+SUPPOSED = "the plan supposes it"
+"""The source of what is taken to hold, or not, as long as nobody knows better."""
 
 
 class Beliefs:
@@ -39,7 +43,7 @@ class Beliefs:
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
         if problem.unknown:
             facts = [fact for pattern in problem.unknown for fact in self._instances(pattern)]
-            self.take([Note(fact, None, Provenance.UNKNOWN, "the problem") for fact in facts])
+            self.take([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
 
     def _instances(self, pattern: Atom) -> Iterator[Atom]:
         """Yield the facts that `pattern` covers, but for those that are stated to hold."""
@@ -67,6 +71,31 @@ class Beliefs:
         """Return whether `fact` holds; None where that is unknown."""
         note = self._notes.get(fact)
         return fact in self._simulation.world.state if note is None else note.holds
+
+    @property
+    def unknown(self) -> list[Atom]:
+        """The facts that are unknown because they are declared so: a plan may suppose them."""
+        return [fact for fact in self._unknown if self._notes[fact].source == DECLARED]
+
+    def supposing(self, literals: Mapping[Atom, bool]) -> list[Note]:
+        """Return what is to be believed where those of `literals` are supposed that are unknown."""
+        free = self.unknown if literals and self._unknown else ()
+        return [Note(fact, literals[fact], Provenance.ASSUMED, SUPPOSED) for fact in free if fact in literals]
+
+    def refuted(self, literals: Mapping[Atom, bool]) -> list[Note]:
+        """Return what is to be believed of `literals` after a step has failed that was done because they are supposed.
+
+        If it rested on one, that is wrong; of several, nobody knows which.
+        """
+        notes = [self._notes[fact] for fact in literals if fact in self._notes]
+        rested = [note for note in notes if note.provenance is Provenance.ASSUMED and note.source == SUPPOSED]
+        if len(rested) == 1:
+            return [Note(rested[0].fact, not rested[0].holds, Provenance.ASSUMED, "a step that rested on it failed")]
+        return [Note(note.fact, None, Provenance.UNKNOWN, DECLARED) for note in rested]
+
+    def belied(self, literals: Mapping[Atom, bool]) -> list[Atom]:
+        """Return the facts of `literals` that are known to be otherwise."""
+        return [fact for fact, holds in literals.items() if self.holds(fact) is (not holds)]
 
     def note(self, fact: Atom) -> Note:
         """Return what is known about `fact`, and from where."""

@@ -7,7 +7,8 @@ from enum import Enum
 
 from executor.looking.beliefs import Beliefs
 from executor.looking.observe import Looked, Lookout, believe
-from executor.record.events import Event
+from executor.plans.supposed import supposed
+from executor.record.events import Event, FactsSeen
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from planner.model import Atom
@@ -47,6 +48,9 @@ async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
     facts = beliefs.facts_of(state.goal, {})
     looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs)
     believe(looked, beliefs, emit, "the goal")
+    supposing = beliefs.supposing(supposed(state.supposes))
+    if supposing:
+        emit(FactsSeen(tuple(supposing), "supposed"))
     if not beliefs.is_true(state.goal):
         return Verdict.MISSING
     rests = beliefs.resting(state.goal, lambda fact: not confirmed(fact, looked, beliefs))

@@ -22,6 +22,7 @@ class Expected:
 
     `facts` must hold, or not, after it; those in `changed` did not before. `stale` end because something that they rest
     on is written, which no observer can see. `items` are changed in place: their versions must differ from these.
+    `asked` are unknown facts of which the step is to say whether they hold.
     """
 
     facts: Mapping[Atom, bool]
@@ -30,13 +31,14 @@ class Expected:
     items: Mapping[Atom, Any]
     conditions: tuple[Formula, ...] = ()
     looks: tuple[Atom, ...] = ()
+    asked: tuple[Atom, ...] = ()
 
     @property
     def all(self) -> list[Atom]:
         """All that an observer could see."""
-        if not (self.items or self.looks):
+        if not (self.items or self.looks or self.asked):
             return list(self.facts)
-        return list(dict.fromkeys([*self.facts, *self.items, *self.looks]))
+        return list(dict.fromkeys([*self.facts, *self.items, *self.looks, *self.asked]))
 
     def is_missed(self, looked: Looked, beliefs: Beliefs) -> bool:
         """Return whether something was seen to be otherwise, which may take its time."""
@@ -111,6 +113,8 @@ def judged(
             (seen if found is holds else missing).append(fact)
     for item, old in wanted.items.items():
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=trusts or beliefs.is_trusted(item))
+    if result.success and not doubt:
+        unseen += [fact for fact in wanted.asked if fact not in looked.seen and fact not in told]
     if wanted.conditions:
         notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
         _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import count
+from itertools import count, repeat
 from typing import Annotated, Any, Literal, Self
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from executor.plans.references import references
+from executor.plans.supposed import texts_by_step
 from executor.world.iterators import listed
 from executor.world.policy import Choice, OnError, Policy
 from planner.declare import resolve_action
@@ -32,7 +33,8 @@ from planner.documents.schema import ConstraintDocument, NetworkDocument
 from planner.errors import PlanError
 from planner.kinds import is_other_problem
 from planner.model import Action, Constraint, DomainModel, Goal, Metric, Object, Problem
-from planner.plan import Plan, Result, Step
+from planner.plan import Plan, Result, Step, Supposition
+from planner.validate import validate
 
 ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical"]
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
@@ -114,8 +116,9 @@ class PlanStep(_Part):
 
     `arguments` are objects by parameter, `parameters` values by data parameter. `creates` gives each object that the
     action creates a placeholder. `requires` and `expects` are conditions before and after the step, beyond those of its
-    action. `undoes` are the steps that this one undoes, whose results it gets. `cost`, `duration` (seconds) and
-    `tokens` are estimates; None: as declared, if it is.
+    action. `supposes` are literals that it takes to hold if nobody knows better by then. `undoes` are the steps that
+    this one undoes, whose results it gets. `cost`, `duration` (seconds) and `tokens` are estimates; None: as declared,
+    if it is.
     """
 
     id: StepId
@@ -126,6 +129,7 @@ class PlanStep(_Part):
     depends_on: Texts = ()
     requires: Texts = ()
     expects: Texts = ()
+    supposes: Texts = ()
     policy: StepPolicy | None = None
     cost: Amount | None = None
     duration: Seconds | None = None
@@ -203,13 +207,15 @@ class ActionPlan(_Part):
 
     `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
     hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones
-    and `constraints` those on the way to the goal, as documents write them.
+    and `constraints` those on the way to the goal, as documents write them. `supposes` are literals on which the goal
+    rests itself; where it is not stated, patches of the plan do not suppose anything, either.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
     name: str = "plan"
     goal: Annotated[Goals, BeforeValidator(_goal)] = Goals()
     steps: tuple[PlanStep, ...] = ()
+    supposes: Texts | None = None
     model: ExecutionModel = "sequential"
     objects: dict[str, str | tuple[str, ...]] = {}
     initial: Texts = ()
@@ -236,9 +242,11 @@ class ActionPlan(_Part):
         if isinstance(plan, Result):
             plan = plan.expect_plan()
         problem = plan.problem.classical if is_other_problem(plan.problem) else plan.problem
+        supposing, goal = texts_by_step(_suppositions(plan, problem), len(plan.steps))
         found = {
             **stated(problem),
-            "steps": tuple(steps_of(plan.steps, problem.domain)),
+            "steps": tuple(steps_of(plan.steps, problem.domain, supposing=supposing)),
+            "supposes": goal,
             "model": "sequential" if plan.tree is None else "hierarchical",
             **({} if plan.tree is None else _decomposed(plan)),
         }
@@ -336,8 +344,22 @@ def _types(item: Object) -> str | tuple[str, ...]:
     return item.types[0] if len(item.types) == 1 else item.types
 
 
-def steps_of(steps: Iterable[Step], domain: DomainModel, taken: Container[str] = ()) -> Iterator[PlanStep]:
-    """Yield `steps` with ids of their own, none of which is `taken`."""
+def steps_of(
+    steps: Iterable[Step],
+    domain: DomainModel,
+    taken: Container[str] = (),
+    *,
+    supposing: Iterable[tuple[str, ...]] | None = None,
+) -> Iterator[PlanStep]:
+    """Yield `steps` with ids of their own, none of which is `taken`; `supposing` says what each of them supposes."""
     names = (name for number in count(1) if (name := f"s{number}") not in taken)
-    for step in steps:
-        yield PlanStep.of(step, domain.actions[step.action], next(names))
+    for step, supposes in zip(steps, repeat(()) if supposing is None else supposing, strict=False):
+        made = PlanStep.of(step, domain.actions[step.action], next(names))
+        yield made.model_copy(update={"supposes": supposes}) if supposes else made
+
+
+def _suppositions(plan: Plan, problem: Problem) -> tuple[Supposition, ...]:
+    """Return what `plan` supposes; one that does not say is asked, unless it does not work."""
+    if plan.suppositions or not problem.unknown or plan.tree is not None:
+        return plan.suppositions
+    return validate(problem, plan.steps).suppositions

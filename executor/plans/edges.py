@@ -12,6 +12,7 @@ from executor.plans.conflicts import possible_accesses
 from executor.plans.dataflow import BEFORE, Flow, flows
 from executor.plans.references import references
 from executor.plans.stated import Spelled, spelled_out
+from executor.plans.supposed import looks
 from planner.collector import collector_paused
 from planner.errors import PlanError
 from planner.model import Atom, Problem
@@ -28,10 +29,10 @@ class Edge:
     """Why step `earlier` comes before step `later`, and `about` what.
 
     `reason` is "link" (a condition that one provides for the other), "threat" (a condition that one would undo), "item"
-    (both touch it, and one writes it), "undone" (a fact that one makes true and the other false: if both were at work,
-    what is seen of it would tell nothing of either), "data" (a parameter or a reference that is filled from a result),
-    "object" (it is created), "declared" (`depends_on`), or "given": both speak of a fact, the plan does not work as far
-    as is known, and so they stay in the order in which they were given.
+    (both touch it, and one writes it), "look" (at a fact that the other supposes), "undone" (a fact that one makes true
+    and the other false: if both were at work, what is seen of it would tell nothing of either), "data" (a parameter or
+    a reference that is filled from a result), "object" (it is created), "declared" (`depends_on`), or "given": both
+    speak of a fact, the plan does not work as far as is known, and so they stay in the order in which they were given.
     """
 
     earlier: str
@@ -78,7 +79,8 @@ def _order_of(problem: Problem, steps: Sequence[PlanStep]) -> Order:
     ground = [spelled.steps[part] for part in spelled.main]
     flow = flows(spelled.problem, steps, ground, provided)
     places = {each.id: place for place, each in enumerate(steps)}
-    pairs = dict.fromkeys([*causal, *_data(flow), *_created(steps), *_named(steps, places)])
+    seen = [(one, other, "look", str(fact)) for one, other, fact in looks(problem.domain, ground, steps)]
+    pairs = dict.fromkeys([*causal, *seen, *_data(flow), *_created(steps), *_named(steps, places)])
     before: list[set[str]] = [set() for _ in steps]
     for one, other, _, _ in pairs:
         before[other].add(steps[one].id)

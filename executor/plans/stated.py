@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from executor.plans.action_plan import PlanStep
+from executor.plans.supposed import supposed
 from planner.creation import for_steps
 from planner.declare.places import CodePlace, Place
 from planner.declare.problem import ProblemBuilder
 from planner.model import Action, Atom, Formula, Literal, Not, Problem
 from planner.model.formulas import conjunction, conjuncts
+from planner.model.hidden import decided
 from planner.plan import Step
 from planner.records import replace
 
@@ -40,12 +42,13 @@ class Spelled:
 
 
 def spelled_out(problem: Problem, steps: Sequence[PlanStep]) -> Spelled:
-    """Return `steps` with all that they state and create; facts that `problem` leaves unknown are false.
+    """Return `steps` with all that they state and create; what `problem` leaves unknown holds if a step supposes so.
 
     Raises `InputError` where a step is no instance of an action, or states what is no condition of the problem.
     """
     ground = [each.step(problem.domain) for each in steps]
-    problem = for_steps(replace(problem, unknown=()) if problem.unknown else problem, ground)
+    held = [fact for each in steps for fact, holds in supposed(each.supposes).items() if holds]
+    problem = for_steps(decided(problem, held) if problem.unknown or held else problem, ground)
     if not any(each.requires or each.expects for each in steps):
         places = tuple(range(len(ground)))
         return Spelled(problem, tuple(ground), places, places)

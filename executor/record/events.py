@@ -153,7 +153,7 @@ class PlanChanged:
     """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
 
     With `undoes`, the run is given up, and they undo what was done, but for what is `left`. `decomposition` is that of
-    the tasks of a hierarchical run, where it has changed.
+    the tasks of a hierarchical run, where it has changed. `supposes` are literals on which the goal rests itself.
     """
 
     steps: tuple[Mapping[str, Any], ...]
@@ -164,6 +164,7 @@ class PlanChanged:
     undoes: bool = False
     left: tuple[str, ...] = ()
     decomposition: Mapping[str, Any] | None = None
+    supposes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

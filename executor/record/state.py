@@ -10,6 +10,7 @@ from executor.looking.beliefs import Beliefs, is_in_place
 from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.plans.creation import Bindings, expanded, internal, likes
 from executor.plans.stated import Reader
+from executor.plans.supposed import supposed
 from executor.record.answers import RETRY, meant
 from executor.record.events import (
     Answered,
@@ -105,6 +106,7 @@ class RunState:
         """Questions without an answer."""
         self.answers: dict[str, Any] = {}
         self.disagreements: list[Disagreement] = []
+        self._suppose(plan.steps, plan.supposes or ())
         self.steps.change(plan.steps, domain)
 
     def apply(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each kind of event
@@ -190,6 +192,11 @@ class RunState:
         """What steps returned."""
         return Results(self.steps)
 
+    def _suppose(self, steps: Iterable[PlanStep], goal: tuple[str, ...]) -> None:
+        """Note the literals on which the `goal` rests itself, and whether any of `steps` rests on some."""
+        self.supposes = goal
+        self.is_supposing = any(each.supposes for each in steps)
+
     def _change(self, event: PlanChanged) -> None:
         self.changes += 1
         if event.undoes and not self.is_undoing:
@@ -199,7 +206,9 @@ class RunState:
         self.is_undoing, self.left = event.undoes, event.left
         if event.decomposition is not None and self.hierarchy is not None:
             self.hierarchy = self.hierarchy.changed(event.decomposition)
-        self.steps.change([PlanStep.model_validate(each) for each in event.steps], self.domain)
+        steps = [PlanStep.model_validate(each) for each in event.steps]
+        self._suppose(steps, event.supposes)
+        self.steps.change(steps, self.domain)
         if event.new and not event.undoes:
             self.patched[self._here(each.step for each in self.pending())] += 1
 
@@ -215,6 +224,8 @@ class RunState:
         if event.result is not None:
             record.result = event.result
         self.beliefs.take(event.facts)
+        if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
+            self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
             self._remember(event.result.get("values") or {})
         if event.status in _RAN:

@@ -7,13 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from executor.plans.supposed import supposed
 from executor.record.allowance import can_be_paid, left_of
 from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
-from planner.model import Goal, Or, Problem
+from planner.model import Atom, Goal, Or, Problem
+from planner.model.hidden import decided
 from planner.plan import Step
 from planner.records import replace
 from planner.repair.limited import is_limited
@@ -96,7 +98,25 @@ class Options:
 
         Budgets and the deadline are what the run has left of them.
         """
-        problem = replace(self.state.beliefs.problem, goal=Goal(self.state.goal))
+        held = [fact for fact, holds in self._supposed().items() if holds]
+        return self._stated(decided(self.state.beliefs.problem, held))
+
+    def asked(self) -> Problem:
+        """Return the same, with unknown what may be supposed: nothing, where the plan does not say that it may be."""
+        if self.state.plan.supposes is None:
+            return self.problem()
+        beliefs, source = self.state.beliefs, self.state.problem
+        unknown = tuple(beliefs.unknown)
+        likely = {fact: chance for fact, chance in source.likely.items() if fact in unknown}
+        return self._stated(replace(beliefs.problem, unknown=unknown, likely=likely))
+
+    def _supposed(self) -> dict[Atom, bool]:
+        """Return what is unknown and supposed by the steps that are left."""
+        texts = [text for record in self.state.pending() for text in record.plan.supposes]
+        return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(supposed(texts))}
+
+    def _stated(self, problem: Problem) -> Problem:
+        problem = replace(problem, goal=Goal(self.state.goal))
         if is_limited(problem):
             problem = left_of(problem, self.state, self.fixed())
         if not self.without_handler:

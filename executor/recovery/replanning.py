@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import PlanStep, steps_of
+from executor.plans.supposed import texts_by_step
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
@@ -89,7 +90,7 @@ class Replanning:
         self.emit(RungTaken(rung, about, _said(found), float(exact_sum(each.cost for each in _new(found))), took))
         reason = f"{rung.name.lower()} after {about}"
         if isinstance(found, Patch):
-            self._change(left[len(left) - found.kept :], found.new, found.dropped, reason, _new(found))
+            self._change(left[len(left) - found.kept :], found.new, found.dropped, reason, found)
         else:
             self._decompose(found, reason)
         return True
@@ -113,14 +114,14 @@ class Replanning:
         fixed = self.options.fixed()
         if self.state.hierarchy is not None:
             return repairing(self.state, self.options.problem(), fixed, left, not_first=not_first, **limits)
-        declared, done = self.options.problem(), [record.step for record in fixed]
+        declared, done = self.options.asked(), [record.step for record in fixed]
         remaining = [record.step for record in left]
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
             problem = declared if self.pricing is None else self.pricing.priced(declared)
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
-            if not wanted or found.steps is None:
+            if not wanted or found.steps is None or problem.unknown:
                 return found
             return preferred(
                 found, wanted, problem, done, lambda steps: patch(problem, remaining, fixed=steps, **limits)
@@ -137,12 +138,17 @@ class Replanning:
         self.emit(PlanChanged(data, *counts, reason, decomposition=hierarchy.to_dict()))
 
     def _change(
-        self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, steps: Sequence[Step] = ()
+        self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, found: Patch | None = None
     ) -> None:
-        fresh = [each.model_dump(mode="json") for each in self._named(steps)]
-        old = [record.plan.model_dump(mode="json") for record in (*self.options.fixed(), *kept)]
-        at = len(self.options.fixed())
-        self.emit(PlanChanged((*old[:at], *fresh, *old[at:]), len(kept), new, dropped, reason))
+        fixed, rest = [record.plan for record in self.options.fixed()], [record.plan for record in kept]
+        supposes: tuple[str, ...] = self.state.supposes if found is None else ()
+        if found is not None:
+            rest = [*self._named(_new(found)), *rest]
+        if found is not None and found.suppositions:
+            texts, supposes = texts_by_step(found.suppositions, len(rest))
+            rest = [plan.model_copy(update={"supposes": each}) for plan, each in zip(rest, texts, strict=True)]
+        data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *rest)])
+        self.emit(PlanChanged(data, len(kept), new, dropped, reason, supposes=supposes))
 
     def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
         """Return `steps` with ids that no step of the run has had."""

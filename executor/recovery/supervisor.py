@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from executor.ending import ended
+from executor.plans.supposed import supposed
 from executor.record.answers import YES, meant
 from executor.record.events import RunEnded
 from executor.record.state import RunState
@@ -50,12 +51,20 @@ class Supervisor:
     @property
     def is_called(self) -> bool:
         """Whether something is amiss that the plan may have to be changed for."""
-        return bool(self.stepper.replanning) or bool(self._new())
+        return bool(self.stepper.replanning) or bool(self._new()) or bool(self._belied())
 
     @property
     def is_needed(self) -> bool:
         """The same, with what was postponed until no step is at work."""
-        return bool(self.stepper.replanning) or bool(self._unattended())
+        return bool(self.stepper.replanning) or bool(self._unattended()) or bool(self._belied())
+
+    def _belied(self) -> list[str]:
+        """Return what steps that are left suppose and is known to be otherwise."""
+        if not self.state.is_supposing:
+            return []
+        plans = [record.plan.supposes for record in self.state.pending() if record.plan.supposes]
+        facts = [fact for texts in plans for fact in self.state.beliefs.belied(supposed(texts))]
+        return [f"{fact} is otherwise than the plan supposes" for fact in dict.fromkeys(facts)]
 
     def _unattended(self) -> list[StepRecord]:
         return [record for record in self.state.with_status(*TROUBLE) if record.id not in self._seen]
@@ -85,7 +94,7 @@ class Supervisor:
     async def recover(self) -> RunEnded | None:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._unattended()
-        self._asked = list(dict.fromkeys(self.stepper.replanning))
+        self._asked = list(dict.fromkeys([*self.stepper.replanning, *self._belied()]))
         is_asked = bool(self.stepper.replanning) and bool(self.state.finished)
         self.stepper.replanning.clear()
         self._seen |= {record.id for record in trouble}

@@ -9,6 +9,7 @@ from typing import Final
 from executor.looking.judge import Expected, expected
 from executor.looking.observe import Looked, Lookout, believe
 from executor.looking.reports import literal_of
+from executor.plans.supposed import sensed_by, supposed
 from executor.record.events import Event, FactsSeen
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
@@ -49,10 +50,19 @@ class Conditions:
         if unseen and not afresh:
             await self._look(unseen)
             unseen = beliefs.doubtful(condition, careful=careful)
+        if unseen and not careful and self._suppose(record):
+            unseen = beliefs.doubtful(condition, careful=careful)
         reason = self.objection(record)
         if reason or not unseen:
             return reason
         return f"it rests on {unseen[0]}, which is {beliefs.note(unseen[0]).provenance.name.lower()}"
+
+    def _suppose(self, record: StepRecord) -> bool:
+        """Take to hold what the plan supposes and nobody knows; return whether there was anything."""
+        notes = self.state.beliefs.supposing(supposed(record.plan.supposes))
+        if notes:
+            self.emit(FactsSeen(tuple(notes), "supposed"))
+        return bool(notes)
 
     async def look_ahead(self, record: StepRecord) -> None:
         """Look at what the next step rests on and would bring about: that may have come about by itself."""
@@ -94,6 +104,8 @@ class Conditions:
     def wanted(self, record: StepRecord) -> Expected:
         """Return what the step, which can be applied, should change, as far as its action and its plan say."""
         found = expected(self.state.beliefs, record.step)
+        asked = self._asked(record)
+        found = replace(found, asked=asked) if asked else found
         if not record.plan.expects:
             return found
         beliefs = self.state.beliefs
@@ -102,6 +114,12 @@ class Conditions:
         changed = found.changed.union([fact for fact, holds in facts.items() if beliefs.holds(fact) is not holds])
         looks = tuple([fact for each in others for fact in beliefs.facts_of(each, {})])
         return replace(found, facts=facts, changed=changed, conditions=tuple(others), looks=looks)
+
+    def _asked(self, record: StepRecord) -> tuple[Atom, ...]:
+        """Return the facts that are unknown and of which the step says whether they hold."""
+        patterns = sensed_by(self.state.domain, record.step)
+        unknown = self.state.beliefs.unknown if patterns else ()
+        return tuple([fact for fact in unknown if any(pattern.matches(fact) for pattern in patterns)])
 
     async def expected(self, record: StepRecord) -> Expected:
         """Return the same; items that are changed in place are looked at before."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.plans.creation import name_of
+from executor.plans.supposed import sensed_by
 from executor.testing import virtual
 from executor.testing.chances import drawn
 from executor.testing.faults import Fault, FaultKind
@@ -130,6 +131,8 @@ class Deed:
         made = [name for name, _ in self.created] or [f"no-{kind.lower()}" for kind in self.action.creates.values()]
         names = [name.removeprefix("?") for name in self.action.creates]
         found = results_of(self.simulated.wanted[self.action.name], str(self.step))
+        if self.action.senses:
+            found["observed"] = self.simulated.truth.about(sensed_by(self.simulated.problem.domain, self.step))
         return ActionResult(**{"text": f"{self.step} is done", **found}, created=dict(zip(names, made, strict=True)))
 
     def _failed(self, reason: str) -> ActionResult:

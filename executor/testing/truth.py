@@ -16,6 +16,7 @@ from executor.testing.virtual import now
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
 from planner.model import OPEN, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
+from planner.model.hidden import decided, hidden
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Changes, Simulation
@@ -45,9 +46,8 @@ class Act:
 class Truth:
     """What holds in a simulated world.
 
-    Facts that the problem leaves unknown are decided by the seed: of each pattern with open arguments one instance
-    holds, one without holds or not. With a `ledger`, a file, every change is written there, and what it tells already
-    has happened: so the world outlives the process.
+    Facts that the problem leaves unknown are decided by the seed, as likely as the problem says. With a `ledger`, a
+    file, every change is written there, and what it tells already has happened: so the world outlives the process.
     """
 
     def __init__(self, problem: Problem, seed: int = 0, ledger: Path | None = None) -> None:
@@ -72,6 +72,13 @@ class Truth:
         """The facts that hold, derived ones left out."""
         with self._lock:
             return self.simulation.facts
+
+    def about(self, patterns: Iterable[Atom]) -> list[str]:
+        """Return literals that say of all facts of `patterns` whether they hold."""
+        with self._lock:
+            problem = self.simulation.problem
+            facts = dict.fromkeys(fact for pattern in patterns for fact in instances(problem, pattern))
+            return [str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts]
 
     def objection(self, step: Step) -> str:
         """Return why `step` cannot be done now; nothing where it can."""
@@ -252,12 +259,9 @@ def _with_created(problem: Problem) -> Problem:
 
 
 def _known(problem: Problem, dice: random.Random) -> Problem:
-    """Return `problem` with its unknown facts decided."""
-    facts = dict.fromkeys(problem.initial)
-    for pattern in problem.unknown:
-        choices = instances(problem, pattern)
-        if OPEN not in pattern.args and dice.random() < 1 / 2:
-            continue
-        if choices and not any(pattern.matches(fact) for fact in facts):
-            facts[dice.choice(choices)] = None
-    return replace(problem, initial=tuple(facts), unknown=())
+    """Return `problem` with its unknown facts decided, as likely as it says."""
+    drawn = [
+        dice.choices([*each.facts, None], [float(chance) for chance in (*each.chances, each.none)])[0]
+        for each in hidden(problem)
+    ]
+    return decided(problem, [fact for fact in drawn if fact is not None])

@@ -67,7 +67,7 @@ def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Suppositio
         return problem, ()
     suppositions = plan.suppositions
     if not suppositions:
-        verdict = validate(problem, plan)
+        verdict = validate(problem, plan.steps)
         if not verdict.valid:
             raise PlanError(f"this plan is not valid: {verdict.reason}")
         suppositions = verdict.suppositions
