@@ -15,7 +15,7 @@ from planner.errors import NoPlan
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
-    from planner.model import Atom, Number
+    from planner.model import Atom, Constraint, Number, SoftGoal
 
 
 class Status(Enum):
@@ -82,18 +82,26 @@ class Plan:
     """A sequence of steps for `problem`.
 
     A plan that came of tasks has them in `tree`, whose `to_dict` gives it as data; `problem` is then the hierarchical
-    one. Where facts are unknown, it works on `suppositions` about them.
+    one. Where facts are unknown, it works on `suppositions` about them. Where something is wished for, soft goals or
+    soft constraints, `utility` is what those are worth that come true, and `forgone` are the others.
     """
 
     steps: tuple[Step, ...]
     problem: Any = field(repr=False, compare=False)
     tree: Any = field(default=None, repr=False, compare=False)
     suppositions: tuple[Supposition, ...] = field(default=(), compare=False)
+    utility: Number | None = field(default=None, compare=False)
+    forgone: tuple[SoftGoal | Constraint, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def cost(self) -> Number:
         """The sum of the steps' costs."""
         return exact_sum(step.cost for step in self.steps)
+
+    @property
+    def charge(self) -> Number:
+        """The cost, and the utilities of what is forgone: the less it is, the more is the net benefit."""
+        return exact_sum([self.cost, *[wish.utility or 0 for wish in self.forgone]])
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -151,8 +159,9 @@ class Statistics:
 class Result:
     """The answer to a problem.
 
-    `lower_bound` is proved: no plan costs less; None where nothing was proved. `reason` says in words what was
-    unsupported or what stopped the work, where that needs saying.
+    `lower_bound` is proved: no plan costs less; None where nothing was proved. Where something is wished for, costs in
+    bound, gap and proof are charges: of steps, and of what is forgone. `reason` says in words what was unsupported or
+    what stopped the work, where that needs saying.
     """
 
     status: Status
@@ -173,11 +182,35 @@ class Result:
         return None if self.plan is None else self.plan.cost
 
     @property
+    def utility(self) -> Number | None:
+        """What the wishes are worth that the plan makes true; None without a plan, or where nothing is wished for."""
+        return None if self.plan is None else self.plan.utility
+
+    @property
+    def forgone(self) -> tuple[SoftGoal | Constraint, ...]:
+        """The soft goals and soft constraints that the plan does without."""
+        return () if self.plan is None else self.plan.forgone
+
+    @property
+    def net_benefit(self) -> Number | None:
+        """The utility less the cost; None without a plan, or where nothing is wished for."""
+        if self.plan is None or self.plan.utility is None:
+            return None
+        return exact(self.plan.utility - self.plan.cost)
+
+    @property
+    def most_net_benefit(self) -> Number | None:
+        """What no plan's net benefit is proved to exceed; None where there is none, or nothing was proved."""
+        if self.plan is None or self.plan.utility is None or self.lower_bound is None:
+            return None
+        return exact(self.plan.utility + self.plan.charge - self.plan.cost - self.lower_bound)
+
+    @property
     def gap(self) -> float | None:
-        """(cost - lower bound) / cost: 0.0 when proved optimal, 1.0 at worst; None without a plan or a bound."""
+        """(charge - lower bound) / charge: 0.0 when proved optimal, 1.0 at worst; None without a plan or a bound."""
         if self.plan is None or self.lower_bound is None:
             return None
-        cost = self.plan.cost
+        cost = self.plan.charge
         return 0.0 if cost == self.lower_bound else float(1 - Decimal(self.lower_bound) / Decimal(cost))
 
     def expect_plan(self) -> Plan:
@@ -190,15 +223,23 @@ class Result:
         """Return one line for people: the status, what stopped the work, cost and gap."""
         words = [f"{self.status.name} ({self.status.value}); stopped by {self.stopped_by.value}"]
         if self.plan is not None:
-            words.append(f"cost {self.plan.cost}, lower bound {self.lower_bound}")
+            words += self._benefit() or [f"cost {self.plan.cost}, lower bound {self.lower_bound}"]
         return "; ".join([*words, *([self.reason] if self.reason else [])])
+
+    def _benefit(self) -> list[str]:
+        """Return what the plan gains and what it forgoes, where something is wished for."""
+        if self.plan is None or self.plan.utility is None:
+            return []
+        most = "" if self.most_net_benefit is None else f" (at most {self.most_net_benefit})"
+        gained = f"net benefit {self.net_benefit}{most}: utility {self.utility}, cost {self.plan.cost}"
+        return [gained, *[f"without {wish} (worth {wish.utility})" for wish in self.forgone]]
 
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as the JSON-ready data that `forethought solve --json` prints."""
-        return {
+        data: dict[str, Any] = {
             "status": self.status.name,
             "stopped_by": self.stopped_by.name.lower(),
             "cost": json_number(self.cost),
@@ -207,6 +248,10 @@ class Result:
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
         }
+        if self.utility is not None:
+            data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
+            data["forgone"] = [{"wish": str(each), "utility": json_number(each.utility)} for each in self.forgone]
+        return data
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def solve(
     leads to the same plan. `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
     `on_progress` is told of every better plan and bound, and setting `cancel` from any thread ends the work, as Ctrl-C
     does. A problem of another kind, such as a hierarchical one, answers for itself. Of several outcomes of an action,
-    `provides`, the intended one, is planned on; `reason` says so.
+    `provides`, the intended one, is planned on; `reason` says so. Where something is wished for, the optimum is the
+    most net benefit: the utilities of what comes true, less the cost.
 
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.
@@ -54,23 +55,11 @@ def solve(
             return problem.solve(mode=mode, search=search, heuristic=heuristic, engine=engine, **within)
         raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
-    if creates_objects(problem.domain):
-        from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
-
-        options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
-        options |= {"simulations": simulations, "seed": seed, "on_progress": on_progress}
-        return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
-    if engine is not None:
-        from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
-
-        return solve_with(problem, engine, **within)
+    options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
+    found = _otherwise(problem, options | {"simulations": simulations, "seed": seed}, within)
+    if found is not None:
+        return found
     search = checked_names(mode, search, heuristic)
-    if problem.unknown:
-        from planner.unknown.solving import solve_with_unknown  # noqa: PLC0415 - few problems need it
-
-        planning: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "on_progress": on_progress}
-        planning |= {"simulations": simulations, "seed": seed}
-        return solve_with_unknown(problem, solve, Budget(time_limit, memory_limit, cancel), **planning)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and (problem.budgets or problem.deadline is not None):
         refused = _uncounted(search)
@@ -79,6 +68,30 @@ def solve(
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     answer.run.seed, answer.run.most_simulations = seed, simulations
     return _as_intended(answer, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
+
+
+def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]) -> Result | None:
+    """Return the answer of what is there for problems of this kind; None where that is ordinary search."""
+    limits = within["time_limit"], within["memory_limit"], within["cancel"]
+    if creates_objects(problem.domain):
+        from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
+
+        return solve_with_creation(problem, solve, Budget(*limits), **options, on_progress=within["on_progress"])
+    if problem.wishes and not problem.unknown:
+        from planner.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
+
+        return solve_with_wishes(problem, solve, **options, **within)
+    engine = options["engine"]
+    if engine is not None:
+        from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
+
+        return solve_with(problem, engine, **within)
+    if problem.unknown:
+        from planner.unknown.solving import solve_with_unknown  # noqa: PLC0415 - few problems need it
+
+        checked_names(options["mode"], options["search"], options["heuristic"])
+        return solve_with_unknown(problem, solve, Budget(*limits), **options, on_progress=within["on_progress"])
+    return None
 
 
 def _as_intended(answer: Answer, found: Result) -> Result:

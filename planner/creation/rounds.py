@@ -122,7 +122,7 @@ class Rounds:
 
     def _enough(self, creation: Creation) -> int | None:
         """Return how many placeholders are enough for better plans than the best one; None if that is not known."""
-        return None if self._plan is None else creation.enough(self._plan.cost)
+        return None if self._plan is None else creation.enough(self._plan.charge)
 
     def _round(self, steps: int) -> Result:
         """Search with placeholders for so many creating steps of each kind, and note what that shows."""
@@ -140,7 +140,8 @@ class Rounds:
                 self._on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
 
         found = self._search(self.expanded(self._counts), **self._options, on_progress=report, cancel=turn)
-        self._note(found.plan, found.cost if found.status is Status.OPTIMAL else found.lower_bound)
+        best = found.plan if found.status is Status.OPTIMAL else None
+        self._note(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
             self._note(None, self._beyond)
         late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
@@ -161,20 +162,28 @@ class Rounds:
 
     def _note(self, plan: Plan | None, bound: Number | None) -> None:
         """Take in what a round has found: a plan, and what plans within its placeholders cost at least."""
-        if plan is not None and (self._plan is None or plan.cost < self._plan.cost):
-            self._plan = replace(plan, problem=self._problem)
+        if plan is not None and (self._plan is None or plan.charge < self._plan.charge):
+            self._plan = self._declared(plan)
         if bound is not None:
             bound = bound if self._beyond is None else min(bound, self._beyond)
             self._bound = bound if self._bound is None else max(self._bound, bound)
 
+    def _declared(self, plan: Plan) -> Plan:
+        """Return `plan` as one of the declared problem."""
+        if not plan.forgone:
+            return replace(plan, problem=self._problem)
+        pairs = zip(self._problem.wishes, plan.problem.wishes, strict=True)
+        forgone = tuple([wish for wish, guarded in pairs if guarded in plan.forgone])
+        return replace(plan, problem=self._problem, forgone=forgone)
+
     @property
     def _suffices(self) -> bool:
         """Whether no plan that creates more than the present round allows is better than the one that is known."""
-        return self._plan is not None and (self._beyond is None or self._beyond >= self._plan.cost)
+        return self._plan is not None and (self._beyond is None or self._beyond >= self._plan.charge)
 
     @property
     def _is_optimal(self) -> bool:
-        return self._plan is not None and self._bound is not None and self._bound >= self._plan.cost
+        return self._plan is not None and self._bound is not None and self._bound >= self._plan.charge
 
     def _is_spared(self, creation: Creation, steps: int) -> bool:
         """Return whether always so many placeholders of one type are left that one creating step more finds enough."""

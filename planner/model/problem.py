@@ -74,6 +74,11 @@ class Problem:
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def wishes(self) -> tuple[SoftGoal | Constraint, ...]:
+        """The soft goals and the soft constraints, in this order."""
+        return (*self.goal.soft, *[each for each in self.constraints if each.utility is not None])
+
+    @property
     def all_objects(self) -> tuple[Object, ...]:
         """The domain's constants and the problem's objects; a name that occurs twice keeps its first place."""
         return tuple({item.name: item for item in reversed((*self.domain.constants, *self.objects))}.values())[::-1]

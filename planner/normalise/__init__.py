@@ -6,6 +6,7 @@ from planner.normalise.declarations import to_adl
 from planner.normalise.items import narrowed
 from planner.normalise.relevant import relevant_part
 from planner.normalise.schemas import NormalAxiom, NormalProblem, Schema, SchemaEffect, normalise
+from planner.normalise.wishes import without_wishes
 
 __all__ = [
     "Conjunction",
@@ -19,4 +20,5 @@ __all__ = [
     "relevant_part",
     "to_adl",
     "without_constraints",
+    "without_wishes",
 ]

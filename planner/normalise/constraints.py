@@ -87,7 +87,7 @@ def without_constraints(
 def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:
     """Return the constraint of `problem` whose monitor `formula` reads, if there is one."""
     numbers = [atom.predicate.removeprefix(MARK) for atom in atoms_in(formula) if _is_own(atom)]
-    return problem.constraints[int(numbers[0].partition("-")[0])] if numbers else None
+    return problem.constraints[int(numbers[0].partition("-")[0])] if numbers and problem.constraints else None
 
 
 def _is_own(atom: Atom) -> bool:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.model import Action, Number, Problem
+from planner.normalise.stages import moving, staged
 from planner.plan import Step, exact_sum
-from planner.repair.stages import Choice, instance, moving, staged
+from planner.repair.stages import Choice, instance
 
 
 def reentry(plain: Problem, old: Sequence[Step], weight: Number, firsts: Sequence[Step] = ()) -> Choice:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from planner.model import Action, Problem
+from planner.normalise.stages import moving, staged
 from planner.plan import Step
-from planner.repair.stages import Choice, instance, moving, staged
+from planner.repair.stages import Choice, instance
 
 KEEP = "@keep-"
 _SKIP = "@skip-"

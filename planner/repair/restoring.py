@@ -8,9 +8,10 @@ from planner.annotations import Final
 from planner.budget import Budget
 from planner.model import Atom, Formula, Goal, Problem
 from planner.model.formulas import conjunction
+from planner.normalise.wishes import granted_by
 from planner.plan import Step, StoppedBy
 from planner.records import dataclass, replace
-from planner.repair.collecting import as_before, collecting, settled
+from planner.repair.collecting import collecting, settled
 from planner.repair.search import STOPS, Chooser, Found, Prices, stopped_by
 from planner.repair.stages import Choice
 
@@ -62,7 +63,7 @@ class Restoring:
         if proved and steps is not None:
             return Restored(tuple(steps), proved=True, stopped_by=StoppedBy.EXHAUSTED)
         chooser = Chooser(collecting(self.plain, self.wishes, self.kept), self.budget)
-        possible = as_before(action.step.action for action in chooser.task.actions)
+        possible = granted_by(action.step.action for action in chooser.task.actions)
         hopeless = frozenset(every) - possible
         if hopeless:
             steps, proved = self._together(sorted(possible))

@@ -16,7 +16,7 @@ from planner.testing.brute import (
 )
 from planner.testing.builder import PlanBuilder, plan, steps_from
 from planner.testing.cases import Case, check_cases
-from planner.testing.random_constraints import with_random_constraints
+from planner.testing.random_constraints import with_random_constraints, with_random_wishes
 from planner.testing.random_formulas import Features
 from planner.testing.random_problems import ALL, STRIPS, problems, random_problem, random_task
 from planner.testing.worlds import worlds
@@ -39,5 +39,6 @@ __all__ = [
     "steps_from",
     "transition_system",
     "with_random_constraints",
+    "with_random_wishes",
     "worlds",
 ]

@@ -1,15 +1,29 @@
-"""Random constraints on random problems, of all kinds, on conditions and on steps."""
+"""Random constraints on random problems, of all kinds, on conditions and on steps; and random soft goals."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
-from planner.model import OPEN, Atom, Constraint, ConstraintKind, Done, Problem, TypeHierarchy
+from planner.model import (
+    OPEN,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    Done,
+    Formula,
+    Goal,
+    Number,
+    Problem,
+    SoftGoal,
+    TypeHierarchy,
+)
 from planner.model.constraints import Happening
 from planner.testing.random_formulas import Features, FormulaDrawer, Readable
 
+UTILITIES: Final[tuple[Number, ...]] = (1, 2, 5, 8, Decimal("2.5"))
 _RELATING: Final = frozenset({ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER})
 
 
@@ -22,6 +36,13 @@ def with_random_constraints(
     return replace(problem, constraints=constraints)
 
 
+def with_random_wishes(problem: Problem, rng: random.Random, features: Features, *, most: int = 3) -> Problem:
+    """Return `problem` with up to `most` random soft goals, beside its constraints."""
+    drawer = _Drawer(problem, rng, features)
+    soft = tuple([SoftGoal(drawer.condition(), drawer.utility()) for _ in range(rng.randint(0, most))])
+    return replace(problem, goal=Goal(problem.goal.hard, soft))
+
+
 class _Drawer:
     def __init__(self, problem: Problem, rng: random.Random, features: Features) -> None:
         self._problem = problem
@@ -30,17 +51,23 @@ class _Drawer:
         self._hierarchy = TypeHierarchy(problem.domain.types)
 
     def constraint(self, soft: float) -> Constraint:
+        """Return a constraint that is soft with this probability."""
         kind = self._rng.choice(list(ConstraintKind))
-        what = self._condition() if kind is ConstraintKind.ALWAYS else self._happening()
+        what = self.condition() if kind is ConstraintKind.ALWAYS else self._happening()
         other = self._happening() if kind in _RELATING else None
         times = self._rng.choice([0, 1, 1, 2, 3]) if kind is ConstraintKind.AT_MOST else 1
-        utility = self._rng.choice([0, 1, 1, 2, 3, 5]) if self._rng.random() < soft else None
+        utility = self.utility() if self._rng.random() < soft else None
         return Constraint(kind, what, other, times, utility)
 
-    def _happening(self) -> Happening:
-        return self._condition() if self._rng.random() < 0.5 else self._steps()
+    def utility(self) -> Number:
+        """Return what a wish is worth."""
+        return self._rng.choice(UTILITIES)
 
-    def _condition(self) -> Happening:
+    def _happening(self) -> Happening:
+        return self.condition() if self._rng.random() < 0.5 else self._steps()
+
+    def condition(self) -> Formula:
+        """Return a condition without free variables."""
         predicates = [*self._problem.domain.predicates.values()]
         scope = self._problem.all_objects
         depth = self._rng.choice([0, 1, 1, 2])

@@ -18,6 +18,7 @@ from planner.unknown.knowledge import Translation
 from planner.unknown.relevance import translation
 from planner.unknown.suppositions import supposing, surprise
 from planner.validate import validate
+from planner.wishes import valued
 
 SHARE: Final = 0.35
 """How much of what is left of the time a search may take, but for the last."""
@@ -58,7 +59,7 @@ class _Searches:
     def result(self) -> Result:
         """Search three times, and return the answer."""
         lucky = self._search(self._asked.optimistic(), SHARE, self._note_lucky)
-        self._bound = lucky.cost if lucky.status is Status.OPTIMAL else lucky.lower_bound
+        self._bound = lucky.plan.charge if lucky.plan and lucky.status is Status.OPTIMAL else lucky.lower_bound
         if lucky.status is Status.UNSUPPORTED:
             return lucky
         if lucky.status is Status.UNSOLVABLE:
@@ -99,7 +100,7 @@ class _Searches:
             return
         verdict = validate(self._problem, plan.steps)
         if verdict.valid:
-            self._plan = Plan(plan.steps, self._problem, suppositions=verdict.suppositions)
+            self._plan = valued(Plan(plan.steps, self._problem, suppositions=verdict.suppositions), verdict)
 
     def _note(self, steps: tuple[Step, ...], supposed: Mapping[Atom, bool]) -> None:
         """Keep the plan of `steps`, which rest on what is known or `supposed`."""
@@ -109,12 +110,12 @@ class _Searches:
         verdict = validate(self._problem, Plan(steps, self._problem, suppositions=expected))
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        self._plan = Plan(steps, self._problem, suppositions=verdict.suppositions)
+        self._plan = valued(Plan(steps, self._problem, suppositions=verdict.suppositions), verdict)
 
     @property
     def _is_optimal(self) -> bool:
         plan = self._plan
-        return plan is not None and not plan.suppositions and self._bound is not None and plan.cost <= self._bound
+        return plan is not None and not plan.suppositions and self._bound is not None and plan.charge <= self._bound
 
     def _answer(self, found: Result) -> Result:
         """Return what is known where the last search ended as `found`."""

@@ -50,7 +50,17 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     if isinstance(steps, Plan):
         claimed_cost = steps.cost if claimed_cost is None else claimed_cost
         steps = steps.steps
-    problem = _for_steps(problem, steps)
+    expanded = _for_steps(problem, steps)
+    verdict = _judged(expanded, steps, claimed_cost, expected)
+    if expanded is problem or not verdict.forgone:
+        return verdict
+    pairs = zip(problem.wishes, expanded.wishes, strict=True)
+    return replace(verdict, forgone=tuple([wish for wish, guarded in pairs if guarded in verdict.forgone]))
+
+
+def _judged(
+    problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, expected: dict[Atom, bool]
+) -> Verdict:
     if not problem.unknown:
         return _replayed(problem, steps, claimed_cost)
     from planner.validate.resting import verdict_supposing  # noqa: PLC0415 - few problems need it

@@ -17,6 +17,8 @@ from planner.model import (
     And,
     Atom,
     Axiom,
+    Constraint,
+    ConstraintKind,
     CostFunction,
     DomainModel,
     Exists,
@@ -31,6 +33,7 @@ from planner.model import (
     Variable,
 )
 from planner.plan import Status, StoppedBy
+from planner.solve import solve
 from planner.validate import validate
 
 ROOM, ROBOT = Variable("?to", ("room",)), Variable("?robot", ("robot",))
@@ -109,6 +112,17 @@ def test_soft_goals_are_refused() -> None:
     goal = Goal(Atom("at", ("R2", "when")), (SoftGoal(Atom("at", ("R2", "define")), 3),))
     result = solve_with(delivery(goal=goal), "fast-downward", time_limit=60)
     assert (result.status, result.reason) == (Status.UNSUPPORTED, "soft goals")
+
+
+def test_other_planners_find_the_most_net_benefit_and_keep_constraints() -> None:
+    visits, home = Atom("at", ("R2", "Room 2")), SoftGoal(Atom("at", ("R2", "define")), Decimal("2.5"))
+    wished = Constraint(ConstraintKind.SOMETIME, visits, utility=40)
+    for constraints in ((wished,), (wished, Constraint(ConstraintKind.AT_MOST, visits, times=0))):
+        problem = delivery(goal=Goal(Atom("at", ("R2", "when")), (home,)), constraints=constraints)
+        ours, theirs = solve(problem), solve(problem, engine="fast-downward-opt", time_limit=60)
+        assert ours.status is theirs.status is Status.OPTIMAL
+        assert (theirs.cost, theirs.forgone) == (ours.cost, ours.forgone)
+        assert validate(problem, theirs.expect_plan()).valid
 
 
 @pytest.mark.parametrize(
