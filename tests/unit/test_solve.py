@@ -27,7 +27,6 @@ from planner.model import (
     Outcome,
     Predicate,
     Problem,
-    SoftGoal,
     Variable,
     When,
 )
@@ -308,18 +307,6 @@ def with_action(**changes):
     base = chain()
     actions = {name: replace(action, **changes) for name, action in base.domain.actions.items()}
     return replace(base, domain=replace(base.domain, actions=actions))
-
-
-@pytest.mark.parametrize(
-    ("given", "construct"),
-    [
-        (replace(chain(), goal=Goal(fact("p3"), (SoftGoal(fact("p1"), 1),))), "soft goals"),
-    ],
-)
-def test_what_has_no_meaning_yet_is_refused(given, construct):
-    result = solve(given)
-    assert result.status is Status.UNSUPPORTED
-    assert result.reason == f"search does not take {construct} yet"
 
 
 def test_actions_with_outcomes_are_planned_on_as_intended_and_only_what_none_leads_to_is_unsolvable():
