@@ -5,14 +5,15 @@ declared problem → plain ADL → (lifted or ground) STRIPS → plain types →
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from planner.budget import Budget, LimitReached
 from planner.creation import refuse_creation
 from planner.errors import PlanError
-from planner.model import Metric, Number, Problem
+from planner.model import Action, Equals, Formula, Metric, Number, Problem
+from planner.model.formulas import atoms_in, walk
 from planner.pddl.costs import in_integers, with_tables, without_costs, without_needless_costs
 from planner.pddl.grounded import grounded
 from planner.pddl.names import Names
@@ -21,6 +22,7 @@ from planner.pddl.renamed import renamed
 from planner.pddl.untyped import with_plain_types
 from planner.pddl.writer import refuse_unsayable, write_domain, write_problem
 from planner.plan import Plan, Step
+from planner.records import replace
 
 Level = Literal["strips", "adl"]
 
@@ -79,18 +81,21 @@ class Export:
 def export(problem: Problem, level: Level | None = None, *, costs: bool = True, budget: Budget | None = None) -> Export:
     """Return `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan take.
 
-    Without a `level`, the lowest that says it with variables. With "strips", ground where nothing else will do. Without
-    `costs` they are left out, for planners that do not know them; they are also where every action costs 1.
+    Hard constraints become conditions and effects, as few planners read them. Without a `level`, the lowest that says
+    it with variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners
+    that do not know them; they are also where every action costs 1.
 
     Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `budget` does not
     suffice for grounding.
     """
-    from planner.normalise import to_adl  # noqa: PLC0415 - only exports need it
+    from planner.normalise import to_adl, without_constraints  # noqa: PLC0415 - only exports need it
 
     refuse_creation(problem.domain, "in PDDL")
-    refuse_unsayable(problem)
+    hard = all(each.utility is None for each in problem.constraints)
+    kept = _with_constants(without_constraints(problem)) if problem.constraints and hard else problem
+    refuse_unsayable(kept)
     budget = budget or Budget()
-    plain = to_adl(problem)
+    plain = to_adl(kept)
     plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)
     has_costs = plain.metric is Metric.COST
     strips = _lifted_strips(plain, budget) if level != "adl" else None
@@ -111,6 +116,25 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
         {word: name for name, word in names.objects.items()},
         steps,
     )
+
+
+def _with_constants(problem: Problem) -> Problem:
+    """Return `problem` with the objects that its actions speak of as constants of its domain."""
+    formulas = [part for action in problem.domain.actions.values() for part in _conditions_and_effects(action)]
+    named = {term for formula in formulas for atom in atoms_in(formula) for term in atom.args}
+    equal = [part for formula in formulas for part in walk(formula) if isinstance(part, Equals)]
+    named |= {term for part in equal for term in (part.left, part.right)}
+    moved = tuple([each for each in problem.objects if each.name in named])
+    objects = tuple([each for each in problem.objects if each.name not in named])
+    domain = replace(problem.domain, constants=(*problem.domain.constants, *moved))
+    return replace(problem, domain=domain, objects=objects)
+
+
+def _conditions_and_effects(action: Action) -> Iterator[Formula]:
+    yield action.requires
+    for effect in action.effects:
+        yield effect.requires
+        yield from effect.provides
 
 
 def _lifted_strips(problem: Problem, budget: Budget) -> Problem | None:

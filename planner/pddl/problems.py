@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from planner.annotations import Final
 from planner.collector import collector_paused
-from planner.model import TRUE, DomainModel, Formula, Goal, Metric, Object, Problem
-from planner.pddl import refused
+from planner.model import And, Constraint, DomainModel, Goal, Object, Problem, SoftGoal
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_objects
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import read_domain
-from planner.pddl.effects import TOTAL_COST
 from planner.pddl.initial import read_initial
-from planner.pddl.refused import unsupported
+from planner.pddl.metrics import Weights, read_metric
+from planner.pddl.preferences import Stated, has_preferences, read_constraints, read_goal
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, nearest, quote
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Vocabulary
+from planner.records import replace
 
-SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":metric")
+SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":constraints", ":metric")
 WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant"})
 """Sections that say nothing about which plans there are: hints to some planner, or what the domain says already."""
 
@@ -39,7 +40,8 @@ def read_problem(path: str | os.PathLike[str], domain: DomainModel) -> Problem:
 def parse_problem(text: str, domain: DomainModel, source: str = "<string>") -> Problem:
     """Return the problem for `domain` that `text` defines; `source` names it in messages. Names become lower-case.
 
-    With `(:metric minimize (total-cost))` plans cost what their actions do, without a metric their length.
+    With `(:metric minimize (total-cost))` plans cost what their actions do, without a metric their length. Constraints
+    and preferences are those of PDDL 3; a preference is worth what the metric says, and nothing without it.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
@@ -64,9 +66,11 @@ def classical_problem(
     objects = _objects(definition, types, constants)
     words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
     initial, values = read_initial(definition.all(":init"), words, domain.derived)
-    goal = Goal(_goal(definition, words))
-    metric = _metric(definition)
-    return Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, metric), words
+    weights = read_metric(definition)
+    goal, constraints = _demands(definition, words, weights)
+    domain = domain if weights.costs else without_action_costs(domain)
+    stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
+    return replace(stated, constraints=constraints) if constraints else stated, words
 
 
 def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:
@@ -99,28 +103,36 @@ def _objects(definition: Definition, types: Types, constants: dict[str, Object])
     return found
 
 
-def _goal(definition: Definition, words: Vocabulary) -> Formula:
+def _demands(definition: Definition, words: Vocabulary, weights: Weights) -> tuple[Goal, tuple[Constraint, ...]]:
+    """Return what must hold at the end and on the way, and what would be good to hold, by its worth."""
+    stated = [*_goal(definition, words)]
+    for section in definition.all(":constraints"):
+        stated += read_constraints(section, words)
+    known = {each.preference for each in stated if each.preference}
+    for name in weights.worth:
+        if name not in known:
+            message = f"the metric speaks of the preference {quote(name)}, and there is none"
+            raise definition.source.error(message, definition.all(":metric")[0], None, nearest(name, known))
+    hard = [each.wanted for each in stated if not each.preference]
+    soft = [(each.wanted, weights.worth.get(each.preference, 0)) for each in stated if each.preference]
+    goals = [each for each in hard if not isinstance(each, Constraint)]
+    wishes = tuple([SoftGoal(each, worth) for each, worth in soft if worth and not isinstance(each, Constraint)])
+    ways = [each for each in hard if isinstance(each, Constraint)]
+    ways += [replace(each, utility=worth) for each, worth in soft if worth and isinstance(each, Constraint)]
+    return Goal(goals[0] if len(goals) == 1 else And(tuple(goals)), wishes), tuple(ways)
+
+
+def _goal(definition: Definition, words: Vocabulary) -> Iterable[Stated]:
     section = definition.one(":goal")
     if section is None:
-        return TRUE
+        return ()
     condition = subtree(definition.source, section, 1, "a condition")
     check_length(definition.source, section, 2, "the goal")
-    return read_condition(condition, words, {})
+    if has_preferences(condition, words):
+        return read_goal(condition, words)
+    return (Stated(read_condition(condition, words, {})),)
 
 
-def _metric(definition: Definition) -> Metric:
-    section = definition.one(":metric")
-    match section:
-        case None:
-            return Metric.LENGTH
-        case [_, "minimize", [str(name)] | str(name)] if name == TOTAL_COST:
-            return Metric.COST
-        case [_, "minimize" | "maximize", _]:
-            raise unsupported(definition.source, refused.METRIC, section)
-        case [_, str(word), *_] if word not in ("minimize", "maximize"):
-            hint = nearest(word, ("minimize", "maximize"))
-            message = f"found {quote(word)}, expected 'minimize'"
-            raise definition.source.error(message, section, 1, hint)
-        case _:
-            message = f"found {quote(section)}, expected '(:metric minimize (total-cost))'"
-            raise definition.source.error(message, section)
+def without_action_costs(domain: DomainModel) -> DomainModel:
+    """Return `domain` with actions that cost nothing, as where a metric leaves out the total cost."""
+    return replace(domain, actions={name: replace(each, cost=()) for name, each in domain.actions.items()})

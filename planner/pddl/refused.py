@@ -10,8 +10,8 @@ _TEMPORAL: Final = "unified-planning engines for time take it, such as 'tamer' o
 _NUMERIC: Final = "unified-planning engines for numbers take it, such as 'enhsp' or 'tamer' (--engine NAME)"
 _HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp' (--engine NAME)"
 _HIERARCHICAL: Final = "write it to an .hddl file"
-_TRAJECTORY: Final = "say with facts and effects what has to happen on the way"
-_PREFERENCE: Final = "declare it as a soft goal in Python or YAML"
+_TRAJECTORY: Final = "state it in the problem, in (:constraints …)"
+_PREFERENCE: Final = "preferences stand in the problem's goal and constraints"
 _CONFORMANT: Final = "state which facts hold"
 
 Reason = tuple[str, str]
@@ -65,7 +65,11 @@ CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
 COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)
 OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")
 TIMED_FACT: Final[Reason] = ("timed initial fact", _TEMPORAL)
-METRIC: Final[Reason] = ("metric other than 'minimize (total-cost)'", _NUMERIC)
+CONSTRAINT: Final[Reason] = (
+    "constraint",
+    "'always', 'sometime', 'at-most-once' and 'sometime-before' are read, and more in Python or YAML",
+)
+METRIC: Final[Reason] = ("metric other than a sum of the total cost and of violated preferences", _NUMERIC)
 
 
 def unsupported(
