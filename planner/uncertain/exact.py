@@ -2,22 +2,25 @@
 
 `everything` looks into every state and solves what it has found once: the obvious way. `promising` is LAO* (Hansen and
 Zilberstein, 2001): it looks only into states that the best policy reaches if what is unknown turns out as well as may
-be hoped for, until that policy reaches nothing unknown. Whole batches of states are looked into between two solutions.
+be hoped for, until that policy reaches nothing unknown. Between two solutions of all that is known, guesses lead on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from planner.annotations import Final
 from planner.records import dataclass
-from planner.uncertain.graph import STOP, Graph, Option
+from planner.uncertain.graph import Graph
+from planner.uncertain.guess import Guess
 from planner.uncertain.lexicographic import Solution, best_policy
 
 GROWTH: Final = 0.3
 """By this part of its nodes a graph grows at least before it is solved again."""
 LEAST: Final = 20
-"""And by so many nodes."""
+"""And by about so many nodes."""
+
+ALL: Final = float("inf")
 
 Check = Callable[[], None]
 
@@ -32,16 +35,26 @@ class Bounds:
     values: tuple[float, ...]
     proved: bool = False
     simulations: int = 0
+    solution: Solution | None = None
+    """The latest solution of what was known, with what might be hoped for elsewhere."""
 
 
-Search = Callable[[Graph, Bounds, Check], Solution]
-"""What looks into a graph, tells what is proved, and returns the best policy; it calls the check often."""
+Search = Callable[[Graph, Bounds, Check], Solution | None]
+"""What looks into a graph, tells what is proved, and returns the best policy; it calls the check often.
+
+None where it has done its share, and there is more to do.
+"""
 
 
-def everything(graph: Graph, bounds: Bounds, check: Check) -> Solution:
-    """Look into all nodes of `graph` and return the best policy; `bounds` is told what is proved."""
+def everything(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
+    """Look into all nodes of `graph` and return the best policy; `bounds` is told what is proved.
+
+    None where there are more than `most` nodes.
+    """
     number = 0
     while number < len(graph):
+        if len(graph) > most:
+            return None
         check()
         if not graph.inside[number]:
             graph.expand(number)
@@ -49,52 +62,35 @@ def everything(graph: Graph, bounds: Bounds, check: Check) -> Solution:
     return _noted(graph, bounds, check)
 
 
-def promising(graph: Graph, bounds: Bounds, check: Check) -> Solution:
-    """Return the best policy as `everything` does, looking only into nodes where it may lead."""
+def promising(graph: Graph, bounds: Bounds, check: Check, most: float = ALL) -> Solution | None:
+    """Return the best policy as `everything` does, looking only into nodes where it may lead.
+
+    None where more than `most` nodes would have to be looked into; it can be called again with more.
+    """
+    guess = Guess(graph)
     while True:
         solution = _noted(graph, bounds, check)
         unknown = [node for node in reached(solution) if not graph.inside[node]]
         bounds.proved = not unknown
         if not unknown:
             return solution
-        _grow(graph, unknown, check)
+        if sum(graph.inside) >= most:
+            return None
+        guess.correct(solution)
+        for node in unknown:
+            check()
+            guess.look(node)
+        left = len(graph) * GROWTH + LEAST
+        while left > 0 and (done := guess.deepened(check)):
+            left -= done
 
 
 def _noted(graph: Graph, bounds: Bounds, check: Check) -> Solution:
     solution = best_policy(graph.options, graph.aim.rewards, check)
     bounds.values = tuple([values[0] for values in solution.values])
     bounds.proved = all(graph.inside)
+    bounds.solution = solution
     return solution
-
-
-def _grow(graph: Graph, unknown: Iterable[int], check: Check) -> None:
-    """Look into the `unknown` nodes, and from there on where it seems best."""
-    queue = [*unknown]
-    most = max(len(queue), LEAST, int(GROWTH * sum(graph.inside)))
-    done = 0
-    for node in queue:
-        if done >= most:
-            return
-        if graph.inside[node]:
-            continue
-        check()
-        graph.expand(node)
-        done += 1
-        best = min(graph.options[node], key=lambda option: _promise(graph, option))
-        queue += [after for _, after in best.branches]
-
-
-def _promise(graph: Graph, option: Option) -> tuple[float, ...]:
-    """Return what to prefer among the options of a node just looked into, the least first."""
-    if option.choice == STOP:
-        return (*[-value for value in option.worth], option.cost)
-    total = [0.0] * graph.aim.rewards
-    cost = option.cost
-    for share, after in option.branches:
-        hope = graph.options[after][0]
-        cost += share * hope.cost
-        total = [value - share * each for value, each in zip(total, hope.worth, strict=True)]
-    return (*total, cost)
 
 
 def reached(solution: Solution) -> list[int]:

@@ -19,8 +19,9 @@ SHOWN = 6
 def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, check: Check) -> Policy:
     """Return the policy that takes the `chosen` option in each node of `graph` that it leads to, and what it is worth.
 
-    `check` raises to give up.
+    It ends in nodes for which none was chosen. `check` raises to give up.
     """
+    chosen = [*chosen, *[None] * (len(graph) - len(chosen))]
     order = _in_reading_order(chosen)
     number = {node: place for place, node in enumerate(order)}
     names = Names(graph.process, problem)

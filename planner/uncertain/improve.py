@@ -88,8 +88,7 @@ def _improve(policy: dict[int, Exit], exits: Exits, values: list[float], check: 
     while changed:
         check()
         changed = False
-        for number, value in _evaluated(policy, values).items():
-            values[number] = value
+        _evaluate(policy, values)
         for number, now in policy.items():
             best = min(exits[number], key=lambda each: worth(each, values))
             known = values[number]
@@ -97,10 +96,15 @@ def _improve(policy: dict[int, Exit], exits: Exits, values: list[float], check: 
                 policy[number], changed = best, True
 
 
-def _evaluated(policy: dict[int, Exit], values: Sequence[float]) -> dict[int, float]:
-    """Return what `policy` costs in each of its classes."""
-    rows = {}
-    for number, exit_ in policy.items():
-        fixed = exit_.price + sum([share * values[n] for share, n in exit_.branches if n not in policy])
-        rows[number] = (fixed, {after: share for share, after in exit_.branches if after in policy})
-    return solved(rows)
+def _evaluate(policy: dict[int, Exit], values: list[float]) -> None:
+    """Note what `policy` costs in each of its classes; most of them are in no circle once one knows what to do."""
+    leads = {number: [after for _, after in exit_.branches if after in policy] for number, exit_ in policy.items()}
+    for circle in components(leads):
+        inside = set(circle)
+        rows = {}
+        for number in circle:
+            exit_ = policy[number]
+            fixed = exit_.price + sum([share * values[after] for share, after in exit_.branches if after not in inside])
+            rows[number] = (fixed, {after: share for share, after in exit_.branches if after in inside})
+        for number, value in solved(rows).items():
+            values[number] = value

@@ -7,6 +7,7 @@ made one class for it. Options that keep the best value are left for the next ai
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from planner.annotations import Final
 from planner.records import dataclass
@@ -36,14 +37,19 @@ def best_policy(options: Options, rewards: int, check: Callable[[], None]) -> So
     """
     values: list[tuple[float, ...]] = []
     for number in range(rewards):
-        quotient = Quotient(options, lambda option, number=number: -option.worth[number] if option.worth else 0.0)  # type: ignore[misc]
+        quotient = Quotient(options, partial(_lost, number), check)
         found, _ = best_exits(quotient.exits, check)
         values.append(tuple([-found[quotient.of[node]] for node in range(len(options))]))
         options = _kept(quotient, found)
-    quotient = Quotient(options, lambda option: option.cost)
+    quotient = Quotient(options, lambda option: option.cost, check)
     found, exits = best_exits(quotient.exits, check)
     values.append(tuple([found[quotient.of[node]] for node in range(len(options))]))
     return Solution(tuple(values), _taken(quotient, exits))
+
+
+def _lost(number: int, option: Option) -> float:
+    """Return the reward of an end, as a price."""
+    return -option.worth[number] if option.worth else 0.0
 
 
 def _kept(quotient: Quotient, values: Sequence[float]) -> Options:

@@ -9,7 +9,7 @@ from planner.annotations import Final
 Row = tuple[float, dict[int, float]]
 """A constant, and the factors of unknowns."""
 
-FEW: Final = 40
+FEW: Final = 100
 """Up to so many unknowns, plain Python is faster than importing numpy."""
 MANY: Final = 3000
 """Beyond so many unknowns, a dense matrix takes more memory than the problem is worth."""

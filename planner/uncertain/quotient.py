@@ -6,6 +6,7 @@ Without them, values have one fixed point, and policies that go in circles for e
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from planner.components import components
@@ -29,56 +30,64 @@ class Exit:
 class Quotient:
     """`options` with nodes that are connected for free made one class; `price` says what an option costs.
 
-    `of` gives the class of each node, `members` the nodes of each class and `exits` what can be done in it.
+    `of` gives the class of each node, `members` the nodes of each class, `inner` the options by which a node of a class
+    of several leads within it, and `exits` all else that can be done in a class. `check` raises to give up.
     """
 
-    def __init__(self, options: Options, price: Callable[[Option], float]) -> None:
+    def __init__(self, options: Options, price: Callable[[Option], float], check: Callable[[], None]) -> None:
         self.options = options
-        self.of = list(range(len(options)))
+        self.price = price
         free = {
-            node: [option for option in here if option.branches and not price(option)]
+            node: found
             for node, here in enumerate(options)
+            if (found := [option for option in here if option.branches and not price(option)])
         }
-        groups = [*_end_components({node: here for node, here in free.items() if here})]
+        groups = [*_end_components(free, check)]
         self.inner = {node: here for group in groups for node, here in group.items()}
         single = [[node] for node in range(len(options)) if node not in self.inner]
         self.members = [*map(list, groups), *single]
+        self.of = [0] * len(options)
         for number, members in enumerate(self.members):
             for node in members:
                 self.of[node] = number
-        self.exits = [
-            [found for node in members for option in options[node] if (found := self._exit(node, option, price))]
-            for members in self.members
-        ]
+        self.exits = [self._exits(members, check) for members in self.members]
 
     def is_inner(self, node: int, option: Option) -> bool:
         """Return whether `option` stays in the class of `node` and costs nothing."""
-        return any(option is each for each in self.inner.get(node, ()))
+        inner = self.inner.get(node)
+        return inner is not None and any(option is each for each in inner)
 
-    def _exit(self, node: int, option: Option, price: Callable[[Option], float]) -> Exit | None:
-        if self.is_inner(node, option):
-            return None
-        own = self.of[node]
-        shares: dict[int, float] = {}
+    def _exits(self, members: Sequence[int], check: Callable[[], None]) -> list[Exit]:
+        check()
+        return [
+            found
+            for node in members
+            for option in self.options[node]
+            if not self.is_inner(node, option) and (found := self._exit(node, option))
+        ]
+
+    def _exit(self, node: int, option: Option) -> Exit | None:
+        """Return an option that is taken until it leaves the class; None where it only pays for staying there."""
+        of, shares = self.of, dict[int, float]()
         for share, after in option.branches:
-            shares[self.of[after]] = shares.get(self.of[after], 0.0) + share
-        back = shares.pop(own, 0.0)
-        if option.branches and not shares:
-            return None  # it pays for staying where it is
-        rest = sum(shares.values()) if option.branches else 1.0
-        branches = tuple([(share / rest, after) for after, share in shares.items()])
-        return Exit(node, option, price(option) / (rest if back else 1.0), branches)
+            shares[of[after]] = shares.get(of[after], 0.0) + share
+        price = self.price(option)
+        if not shares.pop(of[node], 0.0):
+            return Exit(node, option, price, tuple([(share, after) for after, share in shares.items()]))
+        if not shares:
+            return None
+        rest = sum(shares.values())
+        return Exit(node, option, price / rest, tuple([(share / rest, after) for after, share in shares.items()]))
 
 
-def _end_components(options: dict[int, list[Option]]) -> Iterator[dict[int, list[Option]]]:
+def _end_components(options: dict[int, list[Option]], check: Callable[[], None]) -> Iterator[dict[int, list[Option]]]:
     """Yield the maximal end components: nodes, and their options that never leave them (de Alfaro, 1997)."""
     waiting = [options]
     while waiting:
-        part = waiting.pop()
-        leads = {
-            node: [after for each in here for _, after in each.branches if after in part] for node, here in part.items()
-        }
+        part = _staying(waiting.pop(), check)
+        leads = {node: [after for each in here for _, after in each.branches] for node, here in part.items()}
         for nodes in components(leads):
+            check()
             inside = set(nodes)
             kept = {
                 node: [each for each in part[node] if all(after in inside for _, after in each.branches)]
@@ -87,6 +96,23 @@ def _end_components(options: dict[int, list[Option]]) -> Iterator[dict[int, list
             if all(len(kept[node]) == len(part[node]) for node in nodes):
                 yield kept
             else:
-                rest = {node: here for node, here in kept.items() if here}
-                if rest:
-                    waiting.append(rest)
+                waiting.append({node: here for node, here in kept.items() if here})
+
+
+def _staying(options: dict[int, list[Option]], check: Callable[[], None]) -> dict[int, list[Option]]:
+    """Return the nodes and options that never need lead out of them, as far as that shows without a look at circles."""
+    kept = {node: {id(option): option for option in here} for node, here in options.items()}
+    users: dict[int, list[tuple[int, Option]]] = defaultdict(list)
+    for node, here in options.items():
+        check()
+        for option in here:
+            for _, after in option.branches:
+                users[after].append((node, option))
+    gone = [after for after in users if after not in kept]
+    for after in gone:
+        for node, option in users[after]:
+            here_kept = kept.get(node, {})
+            if here_kept.pop(id(option), None) is not None and not here_kept:
+                del kept[node]
+                gone.append(node)
+    return {node: [*here.values()] for node, here in kept.items()}

@@ -52,7 +52,7 @@ def test_a_policy_on_stdout_and_what_it_is_worth_on_stderr(solve):
     assert code == Exit.OK
     assert out.splitlines()[:3] == ["1. cross()", "     75 %: there, not here → the goal", "     25 %: not bridge → 2"]
     assert "success 100 %; expected cost 2.66667" in err
-    assert "lao with lmcut" in err
+    assert "[vi, 3 states expanded" in err
 
 
 def test_a_policy_as_json_and_in_a_file(solve):

@@ -1,0 +1,1 @@
+"""Problems with uncertain outcomes: policies against replanning, and against the optimum."""

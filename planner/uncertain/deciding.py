@@ -1,0 +1,164 @@
+"""One decision in the making: the searches that take turns, and what is said at the end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from planner.annotations import Final
+from planner.budget import Budget, LimitReached
+from planner.heuristics.kind import never
+from planner.model import Number, Problem
+from planner.plan import Statistics, Status, StoppedBy
+from planner.uncertain.aims import GUIDE, Aim, Hopes, Objective
+from planner.uncertain.decision import Decision
+from planner.uncertain.evaluation import evaluate
+from planner.uncertain.exact import Bounds, Search
+from planner.uncertain.following import policy_of
+from planner.uncertain.graph import Graph, Option
+from planner.uncertain.lexicographic import best_policy
+from planner.uncertain.mcts import best_known
+from planner.uncertain.policy import Policy
+from planner.uncertain.process import Process, process_of
+
+LOOKING: Final = 0.6
+"""This part of the time is for looking into states; the rest is for making a policy of what was seen."""
+MAKING: Final = 0.9
+"""And this part of what is left then is for the best policy."""
+SAME: Final = 1e-6
+"""Two computations of the same value may differ by this part of it."""
+
+Turn = tuple[str, Search]
+"""A search that has a turn, and its name: those of the same name go on with what was seen."""
+
+
+class Deciding:
+    """The process of a problem, and what each search that has had a turn knows of it."""
+
+    def __init__(self, problem: Problem, objective: Objective, penalty: Number | None, budget: Budget) -> None:
+        self.problem, self.objective, self.budget = problem, objective, budget
+        self.penalty = None if penalty is None else float(penalty)
+        self.process: Process | None = None
+        self.known: dict[str, tuple[Graph, Bounds]] = {}
+        self.ground_seconds = 0.0
+
+    def done(self, turns: Sequence[Turn]) -> Decision:
+        """Return what comes of the searches of `turns`, one after the other, until one comes to its end."""
+        search = turns[-1][0]
+        try:
+            self.process = process_of(self.problem, self.budget)
+            self.ground_seconds = self.budget.elapsed
+            limit = self.budget.remaining
+            part = self.budget.part(None if limit is None else limit * LOOKING)
+            search, chosen = self._searched(self.process, turns, part)
+            policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
+            stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
+        except LimitReached as reached:
+            stopped_by = reached.stopped_by
+            if not self.known:
+                return Decision(Status.UNKNOWN, stopped_by, self.objective, statistics=self._statistics(search))
+            search = next(name for name, _ in reversed(turns) if name in self.known)
+            policy = self._from_what_is_known(search)
+        return self._decision(policy, stopped_by, search)
+
+    def _searched(self, process: Process, turns: Sequence[Turn], part: Budget) -> tuple[str, Sequence[Option | None]]:
+        """Return the search that came to its end, and the options that are best."""
+        for name, search in turns:
+            if name not in self.known:
+                self.known[name] = self._ready(process, name)
+            solution = search(*self.known[name], part.check)
+            if solution is not None:
+                return name, solution.chosen
+        raise AssertionError("the last search goes on to the end")
+
+    def _ready(self, process: Process, search: str) -> tuple[Graph, Bounds]:
+        units = process.task.resolution
+        blind = search == "vi" or process.task.unreachable_goal is not None
+        hopes = None if blind else Hopes(process, self.budget.check)
+        penalty = None if self.penalty is None else self.penalty * units
+        graph = Graph(process, Aim(process, self.objective, penalty, hopes))
+        first = graph.options[0][0]
+        return graph, Bounds((*first.worth, first.cost))
+
+    def _from_what_is_known(self, search: str) -> Policy:
+        """Return the best policy that ends where nobody has looked.
+
+        Where time does not even allow that, it is the latest one, which was made in the hope of the best elsewhere.
+        """
+        graph, bounds = self.known[search]
+        chosen: Sequence[Option | None] = () if bounds.solution is None else bounds.solution.chosen
+        if self.budget.cancel is None or not self.budget.cancel.is_set():
+            limit = self.budget.remaining
+            part = self.budget.part(None if limit is None else limit * MAKING)
+            with contextlib.suppress(LimitReached):
+                if search == "mcts":
+                    chosen = best_known(graph, bounds, part.check).chosen
+                else:
+                    chosen = best_policy(graph.closed(), graph.aim.rewards, part.check).chosen
+        return policy_of(graph, chosen, self.problem, never)
+
+    def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
+        graph, bounds = self.known[search]
+        aim, values = graph.aim, bounds.values
+        success = min(1.0, values[0]) if aim.rewards else 1.0
+        settled = not aim.rewards or policy.success >= success - SAME
+        cost = values[-1] / aim.process.task.resolution if settled else 0.0
+        status = Status.OPTIMAL if bounds.proved else Status.SOLVED
+        if aim.rewards and success < SAME:
+            status, cost = Status.UNSOLVABLE, float("inf")
+        elif status is Status.SOLVED and aim.rewards and policy.success < SAME:
+            status = Status.UNKNOWN
+        return Decision(
+            status,
+            stopped_by,
+            self.objective,
+            None if status in (Status.UNSOLVABLE, Status.UNKNOWN) else policy,
+            success,
+            values[1] if aim.rewards > 1 else None,
+            cost,
+            self.penalty,
+            self._is_validated(policy),
+            self._reason(aim, status, policy, bounds),
+            self._statistics(search),
+        )
+
+    def _reason(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
+        goal = aim.process.task.unreachable_goal
+        if status is Status.UNSOLVABLE:
+            return f"nothing makes this part of the goal true: {goal}" if goal else "no outcomes lead to the goal"
+        if bounds.simulations and not bounds.proved:
+            return f"{bounds.simulations} simulations were made"
+        if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
+            return "success comes first, as it is not certain and no penalty says what giving up costs"
+        return ""
+
+    def _is_validated(self, policy: Policy) -> bool:
+        """Compute again what `policy` is worth; False where there is no time for that. Differences are our mistakes."""
+        try:
+            worth = evaluate(self.problem, policy, self.budget.check)
+        except LimitReached:
+            return False
+        for ours, theirs in [
+            (policy.success, worth.success),
+            (policy.cost, worth.cost),
+            (policy.utility, worth.utility),
+        ]:
+            if abs(ours - theirs) > SAME * max(1.0, abs(ours)):
+                raise RuntimeError(f"internal error: a policy said to be worth {policy} is worth {worth}")
+        return True
+
+    def _statistics(self, search: str) -> Statistics:
+        task = self.process.task if self.process else None
+        graphs = [graph for graph, _ in self.known.values()]
+        return Statistics(
+            search,
+            "" if search == "vi" else GUIDE,
+            len(task.facts) if task else 0,
+            len(task.actions) if task else 0,
+            len(task.variables) if task else 0,
+            expanded=sum(sum(graph.inside) for graph in graphs),
+            generated=sum(map(len, graphs)),
+            ground_seconds=self.ground_seconds,
+            search_seconds=self.budget.elapsed - self.ground_seconds,
+            simulations=sum(bounds.simulations for _, bounds in self.known.values()),
+        )
