@@ -10,7 +10,7 @@ from executor.follow.listeners import Follower
 from executor.journal import Durability, Journal
 from executor.learning.experience import Experience
 from executor.learning.options import Learning
-from executor.plans.action_plan import ExecutionModel
+from executor.plans.action_plan import ActionPlan, ExecutionModel
 from executor.recovery.asking import LATER
 from executor.recovery.policy import Recovery
 from executor.world.world import World
@@ -75,6 +75,16 @@ def check_parts(parts: Any) -> None:
             known = [each for each in choices if each]
             hint = did_you_mean(str(value), known) or f"there are {', '.join(known)}"
             raise InputError(f"there is no {'execution ' if name == 'model' else ''}{name} {value!r}", hint=hint)
+
+
+def check_model(model: str | None, plan: ActionPlan) -> None:
+    """Raise `InputError` where a `plan` is to be carried out in an execution model that is not for it."""
+    if model is None or (model == "policy") == (plan.policy is not None):
+        return
+    if plan.policy is None:
+        hint = "give the problem, or what decide(problem) returns"
+        raise InputError(f"the execution model is policy, and {plan.name!r} is a plan without one", hint=hint)
+    raise InputError(f"a policy is followed, and not carried out as {model}", hint="leave the execution model out")
 
 
 def check_id(run: object) -> None:

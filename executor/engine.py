@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from executor.arguments import check_id, check_named, check_parts
+from executor.arguments import check_id, check_model, check_named, check_parts
 from executor.errors import JournalError, RunError
 from executor.follow.listeners import Follower, Listener
 from executor.handle import Outcome, Run, running_loop
@@ -33,6 +33,8 @@ from executor.world.world import World
 from planner.kinds import AnyProblem
 from planner.model import Problem
 from planner.plan import Plan, Result
+from planner.uncertain.decision import Decision
+from planner.uncertain.policy import Policy
 
 __all__ = ["Executor", "Outcome", "Run"]
 
@@ -80,14 +82,14 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency))
         self.pricing = Pricing.of(self.learned, self.journal)
 
-    async def run(self, what: AnyProblem | Plan | Result | ActionPlan, **options: Any) -> Outcome:
-        """Carry out a plan, or a problem's best plan, and return how it ended; see `start`."""
+    async def run(self, what: AnyProblem | Plan | Result | ActionPlan | Policy | Decision, **options: Any) -> Outcome:
+        """Carry out a plan, a policy, or a problem's best one, and return how it ended; see `start`."""
         outcome: Outcome = await self.start(what, **options)
         return outcome
 
     def start(
         self,
-        what: AnyProblem | Plan | Result | ActionPlan,
+        what: AnyProblem | Plan | Result | ActionPlan | Policy | Decision,
         *,
         run: str | None = None,
         memory: Mapping[str, Any] | None = None,
@@ -95,7 +97,9 @@ class Executor:
         learned: Learned | None = None,
         **planning: Any,
     ) -> Run:
-        """Begin to carry out a plan, or a problem's best one: `planning` are options of `solve`, run in a thread.
+        """Begin to carry out a plan, a policy, or a problem's best one: `planning` are options of `solve`, in a thread.
+
+        In the model "policy" a problem is decided, and `planning` are options of `decide`.
 
         Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
         `learned`, that of the executor counts.
@@ -106,7 +110,7 @@ class Executor:
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
-        made = given(self.world, what, planning, memory or (), entities)
+        made = given(self.world, what, planning, memory or (), entities, model=self.model)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
@@ -128,7 +132,7 @@ class Executor:
             made = what
         else:
             try:
-                made = await searched(self.world, *what, run.called_off, run.pricing)
+                made = await searched(self.world, *what, run.called_off, pricing=run.pricing, model=self.model)
             except BaseException:
                 self._names.discard(run.id)
                 raise
@@ -144,6 +148,7 @@ class Executor:
 
     def _state(self, made: Planned) -> RunState:
         """Return the state from which what is planned goes on."""
+        check_model(self.model, made.plan)
         plan = made.plan if self.model is None else made.plan.model_copy(update={"model": self.model})
         return self._begun(plan, made.problem)
 

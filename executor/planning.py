@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import ActionPlan, stated
@@ -18,6 +18,12 @@ from planner.model import Goal, Problem, SoftGoal
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Result
 from planner.records import dataclass, replace
+from planner.uncertain.decide import decide
+from planner.uncertain.decision import Decision
+from planner.uncertain.policy import Policy
+
+FOLLOWED: Final = "policy"
+"""The execution model of what follows a policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +41,27 @@ def given(
     planning: Mapping[str, Any],
     memory: Collection[str] = (),
     entities: Mapping[str, object] | None = None,
+    *,
+    model: str | None = None,
 ) -> Planned | None:
     """Return the plan that `what` is; None for a problem, for which one is to be searched.
 
-    `planning` are options of `solve`, `memory` names the data parameters that working memory has, and `entities` are
-    the Python values of the objects that a plan names, which problems have already. Raises `NoPlan`
+    `planning` are options of `solve`, or those of `decide` where `model` is "policy"; `memory` names the data
+    parameters that working memory has, and `entities` are the Python values of the objects that a plan names, which
+    problems have already. Raises `NoPlan`
     for a result without one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is
     neither a problem nor a plan, and for options that are none.
     """
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
     if isinstance(what, Problem) or is_other_problem(what):
-        _check_options(planning)
+        _check_options(planning, model)
         return None
     if isinstance(what, Result):
         what = what.expect_plan()
-    if not isinstance(what, Plan | ActionPlan):
+    if isinstance(what, Decision):
+        what.expect_policy()
+    if not isinstance(what, Plan | ActionPlan | Policy | Decision):
         hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
         raise InputError(f"a {type(what).__name__} is nothing to carry out", hint=hint)
     if planning:
@@ -61,6 +72,8 @@ def given(
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
+    if isinstance(what, Policy | Decision):
+        return Planned(ActionPlan.of(what), (what.expect_policy() if isinstance(what, Decision) else what).problem)
     problem = what.problem.classical if is_other_problem(what.problem) else what.problem
     return Planned(ActionPlan.of(what), problem)
 
@@ -70,18 +83,22 @@ async def searched(
     problem: Any,
     planning: Mapping[str, Any],
     called_off: threading.Event,
+    *,
     pricing: Pricing | None = None,
+    model: str | None = None,
 ) -> Planned:
     """Return a plan for `problem`, searched for in a thread until it is `called_off`; raises `NoPlan`.
 
     A search that was called off before it had a plan gives one without steps. With `pricing`, costs are those that it
-    expects.
+    expects. Where `model` is "policy", that is one that follows a policy.
     """
+    options = {**planning, "cancel": called_off}
 
     def search() -> Planned:
-        if pricing is None:
-            return _searched(world, problem, {**planning, "cancel": called_off})
-        made = _searched(world, pricing.priced(problem), {**planning, "cancel": called_off})
+        if model == FOLLOWED:
+            made = _decided(problem if pricing is None else pricing.learned(problem), options)
+        else:
+            made = _searched(world, problem if pricing is None else pricing.priced(problem), options)
         declared = problem.classical.domain if is_other_problem(problem) else problem.domain
         return replace(made, problem=replace(made.problem, domain=declared))
 
@@ -92,11 +109,12 @@ async def searched(
         raise
 
 
-def _check_options(planning: Mapping[str, Any]) -> None:
-    """Raise `InputError` for an option that `solve` does not have."""
+def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
+    """Raise `InputError` for an option that `solve`, or `decide`, does not have."""
     from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
 
-    known = inspect.signature(solve).parameters.keys() - {"problem", "cancel"}
+    search: Callable[..., Any] = decide if model == FOLLOWED else solve
+    known = inspect.signature(search).parameters.keys() - {"problem", "cancel"}
     for name in planning:
         if name == "cancel":
             raise InputError("a search for a run is called off with the run", hint="run = start(…), then run.cancel()")
@@ -112,6 +130,14 @@ def _check(world: World, plan: ActionPlan, memory: Collection[str]) -> None:
     errors = errors_in(check_plan(plan, world, memory=memory))
     if errors:
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
+
+
+def _decided(problem: Any, options: Mapping[str, Any]) -> Planned:
+    """Return what follows the best policy for `problem`."""
+    found = decide(problem, **options)
+    if options["cancel"].is_set() and not found.has_policy:
+        return Planned(ActionPlan(**stated(problem)), problem)
+    return Planned(ActionPlan.of(found), problem)
 
 
 def _searched(world: World, problem: Any, planning: Mapping[str, Any]) -> Planned:

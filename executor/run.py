@@ -15,6 +15,7 @@ from executor.record.events import Event, RunEnded, StepReturned
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
+from executor.recovery.following import UNFORESEEN
 from executor.recovery.ladder import Ladder
 from executor.recovery.supervisor import Supervisor
 from executor.schedule import SINGLE, Agenda
@@ -203,7 +204,16 @@ class Loop:
             return await self.supervisor.overspent()
         if self._records(StepStatus.WAITING):
             return None if await self._wait() else waiting(self.state)
-        return await self._finish()
+        return None if self._follow() else await self._finish()
+
+    def _follow(self) -> bool:
+        """Take the next step of the policy that is followed, if one is; return whether there is one, or is to be."""
+        following = self.ladder.following
+        if not following.is_due:
+            return False
+        if not following.go_on() and following.is_lost():
+            self.stepper.replanning.append(UNFORESEEN)
+        return not following.is_due or bool(self.stepper.replanning)
 
     async def _wait(self) -> bool:
         """Wait for time, or an answer from outside; return whether to go on."""

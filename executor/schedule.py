@@ -1,6 +1,6 @@
 """Which steps may begin now, in each execution model.
 
-- `sequential`, `reactive`, `hierarchical`: one after the other, in the order of the plan;
+- `sequential`, `reactive`, `hierarchical`, `policy`: one after the other, in the order of the plan;
 - `parallel`: all at once that nothing unfinished comes before, then the next such round;
 - `dag`: each as soon as those are done that come before it.
 """
@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical"})
+SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical", "policy"})
 
 
 class Agenda:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.faults.given_up import GivenUp
+from benchmarks.faults.policies import as_policy
 from benchmarks.faults.setting import Setting
 from executor.engine import Executor, Outcome
 from executor.plans.action_plan import ActionPlan
@@ -110,6 +111,14 @@ def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
     )
 
 
+def _planned(setting: Setting) -> ActionPlan:
+    """Return the plan that is carried out, as a policy where that is its model and can be."""
+    policy = as_policy(setting.plan) if setting.model == "policy" else None
+    if policy is not None:
+        return ActionPlan.of(policy)
+    return ActionPlan.of(setting.plan, model="sequential" if setting.model == "policy" else setting.model)
+
+
 async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outcome:
     """Drive the run until it ends, or its process dies."""
     async with asyncio.timeout(ENDLESS_SECONDS):
@@ -121,5 +130,5 @@ async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outco
             for action in simulated.problem.domain.actions
             for name, value in simulated.parameters(action).items()
         }
-        plan = ActionPlan.of(setting.plan, model=setting.model)
+        plan = _planned(setting)
         return await executor.run(plan, run=RUN, memory=memory)

@@ -18,9 +18,11 @@ from executor.world.world import World, actions_of
 from planner.creation import for_steps
 from planner.declare import Domain
 from planner.documents.places import Document
+from planner.errors import InputError
 from planner.kinds import AnyDomain
 from planner.model import Action, Problem
 from planner.model.actions import added, deleted
+from planner.uncertain.policy import Policy
 from planner.validate.effects import staleness_of
 
 NAMES: Final = frozenset({"action", "arguments", "creates"})
@@ -78,11 +80,25 @@ def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_ord
     yield from (replace(each, path=("steps", places[each.step], *each.path[2:])) for each in findings)
     if told.has_start:
         left_out = list(_left_out(plan, vocabulary, bad, problem))
+        if plan.policy is not None:
+            yield from _policy(plan, problem)
+            return
         yield from check_conditions(problem, plan, steps, left_out)
         if in_order:
             sources = order_of(problem, steps).sources
             yield from unprovided(plan, problem.domain, dict(zip(fits, left_out, strict=False)), sources)
             yield from check_limits(problem, plan, steps)
+
+
+def _policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
+    """Yield what is wrong with the policy that `plan` follows."""
+    try:
+        Policy.from_dict(plan.policy, problem)
+    except InputError as error:
+        yield PLAN.told("policy", error, "policy")
+    if plan.steps or plan.model != "policy":
+        message = "a plan that follows a policy has no steps of its own, and the execution model 'policy'"
+        yield PLAN.error("policy", message, "steps" if plan.steps else "model")
 
 
 def _left_out(plan: ActionPlan, vocabulary: Vocabulary, bad: set[str], problem: Problem) -> Iterator[set[str]]:

@@ -109,6 +109,9 @@ def _reference(
 
 
 def _decomposition(plan: ActionPlan) -> Iterator[PlanFinding]:
+    if plan.model == "policy" and plan.policy is None:
+        message = "the execution model is policy, but the plan does not say what it follows"
+        yield PLAN.error("policy", message, "model", hint="choose another model, or give its policy")
     if plan.decomposition is None:
         if plan.model == "hierarchical":
             message = "the execution model is hierarchical, but the plan does not say what it came of"

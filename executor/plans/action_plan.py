@@ -34,9 +34,11 @@ from planner.errors import PlanError
 from planner.kinds import is_other_problem
 from planner.model import Action, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Step, Supposition
+from planner.uncertain import policy as policies
+from planner.uncertain.decision import Decision
 from planner.validate import validate
 
-ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical"]
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
 
 
@@ -208,7 +210,9 @@ class ActionPlan(_Part):
     `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
     hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones
     and `constraints` those on the way to the goal, as documents write them. `supposes` are literals on which the goal
-    rests itself; where it is not stated, patches of the plan do not suppose anything, either.
+    rests itself; where it is not stated, patches of the plan do not suppose anything, either. A plan without steps may
+    follow a `policy`, the data of `Policy.to_dict`, with the `objective` and the `penalty` of `decide`, by which
+    another one is found where nobody foresaw what came.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -231,14 +235,18 @@ class ActionPlan(_Part):
     status: PlanStatus = "proposed"
     tasks: list[str] | NetworkDocument | None = None
     decomposition: dict[str, Any] | None = None
+    policy: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, plan: Plan | Result, **fields: Any) -> Self:
+    def of(cls, plan: Plan | Result | policies.Policy | Decision, **fields: Any) -> Self:
         """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
 
-        The execution model is hierarchical for a plan that came of tasks, else sequential. Steps are `s1`, `s2`, ….
-        The metadata say when it was made and, where all actions have a duration, how long it is thought to take.
+        The execution model is hierarchical for a plan that came of tasks, policy for a policy, else sequential. Steps
+        are `s1`, `s2`, …. The metadata say when it was made and, where all actions have a duration, how long it is
+        thought to take.
         """
+        if isinstance(plan, policies.Policy | Decision):
+            return cls(**{**_followed(plan), **fields})
         if isinstance(plan, Result):
             plan = plan.expect_plan()
         problem = plan.problem.classical if is_other_problem(plan.problem) else plan.problem
@@ -285,6 +293,16 @@ def _decomposed(plan: Plan) -> dict[str, Any]:
     from htn.documents import tasks_document  # noqa: PLC0415 - most plans came of no tasks
 
     return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
+
+
+def _followed(found: policies.Policy | Decision) -> dict[str, Any]:
+    """Return the fields of a plan that follows a policy; raises `NoPlan` where there is none."""
+    policy = found if isinstance(found, policies.Policy) else found.expect_policy()
+    data = policy.to_dict()
+    if isinstance(found, Decision):
+        data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}
+    metadata = Metadata(created=datetime.now(UTC))
+    return {**stated(policy.problem), "model": "policy", "policy": data, "metadata": metadata}
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:

@@ -153,7 +153,9 @@ class PlanChanged:
     """Other steps are left to do: `steps` as data, in their order; those that are not among them are skipped.
 
     With `undoes`, the run is given up, and they undo what was done, but for what is `left`. `decomposition` is that of
-    the tasks of a hierarchical run, where it has changed. `supposes` are literals on which the goal rests itself.
+    the tasks of a hierarchical run, where it has changed; `policy` the one that is followed, as data, where that has.
+    `supposes` are literals on which the goal rests itself. A step that `follows` a policy may be tried although it has
+    failed in this state: the policy knows of its risk.
     """
 
     steps: tuple[Mapping[str, Any], ...]
@@ -165,6 +167,8 @@ class PlanChanged:
     left: tuple[str, ...] = ()
     decomposition: Mapping[str, Any] | None = None
     supposes: tuple[str, ...] = ()
+    policy: Mapping[str, Any] | None = None
+    follows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

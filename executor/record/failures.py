@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.model import Atom
@@ -34,6 +34,7 @@ class Failures(dict[Key, Tried]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._pardoned: set[Key] = set()
         self._latest: set[Key] = set()
         """What has failed since a step was begun last: what is seen now was so when it failed."""
 
@@ -65,7 +66,11 @@ class Failures(dict[Key, Tried]):
         for key in self._latest:
             self[key] = replace(self[key], facts=facts)
 
+    def pardon(self, steps: Iterable[Step]) -> None:
+        """Note that those of `steps` that failed may have had bad luck, and no others: they may be tried again."""
+        self._pardoned = {(each.action, each.arguments) for each in steps}
+
     def bars(self, step: Step, facts: frozenset[Atom]) -> bool:
         """Return whether `step`, which was tried before, is not to be tried while `facts` are believed to hold."""
-        tried = self[step.action, step.arguments]
-        return tried.spent or tried.was_in(facts)
+        key = step.action, step.arguments
+        return self[key].spent or (self[key].was_in(facts) and key not in self._pardoned)

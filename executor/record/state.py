@@ -66,15 +66,15 @@ class RunState:
         """The same with placeholders for what steps create."""
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks that the plan came of, if it did and is to do them."""
+        self.policy: Mapping[str, Any] | None = plan.policy
+        """The policy that the run follows, as data, if it does."""
         self.objects = Bindings(problem, self.problem)
         self.reader = Reader(self.problem)
         """Reads what steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.memory = Memory()
-        self.run = ""
-        self.model = plan.model
-        self.status = RunStatus.PROPOSED
-        self.reason = ""
+        self.run, self.model = "", plan.model
+        self.status, self.reason = RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.steps = Steps()
         self.spent = Spent()
@@ -204,11 +204,13 @@ class RunState:
             self.given_up = tuple([f"{each.step}: {each.reason}" for each in failed])
         self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
+        self.policy = event.policy or self.policy
         if event.decomposition is not None and self.hierarchy is not None:
             self.hierarchy = self.hierarchy.changed(event.decomposition)
         steps = [PlanStep.model_validate(each) for each in event.steps]
         self._suppose(steps, event.supposes)
         self.steps.change(steps, self.domain)
+        self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
         if event.new and not event.undoes:
             self.patched[self._here(each.step for each in self.pending())] += 1
 

@@ -13,6 +13,7 @@ from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.recovery.asking import Asking
 from executor.recovery.compensation import Compensation
+from executor.recovery.following import Following
 from executor.recovery.options import Options
 from executor.recovery.policy import Recovery
 from executor.recovery.questions import Questions
@@ -36,6 +37,7 @@ class Ladder:
     replanning: Replanning = field(init=False)
     questions: Questions = field(init=False)
     compensation: Compensation = field(init=False)
+    following: Following = field(init=False)
 
     def __post_init__(self) -> None:
         self.options = Options(self.state, self.without_handler)
@@ -44,6 +46,8 @@ class Ladder:
         self.compensation = Compensation(
             self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit
         )
+
+        self.following = Following(self.state, self.emit, self.options, self.recovery, self.pricing, self.reasons)
 
     @property
     def reasons(self) -> list[str]:
@@ -63,14 +67,29 @@ class Ladder:
         if self.state.is_undoing:
             return not meanwhile and await self.compensation.begin(about)
         await self.survey.near(failed)
-        if self.state.hierarchy is None and self.options.still_works(self.options.left()):
+        if self.state.policy is not None:
+            if meanwhile:
+                return False
+            if await self._follow(about) or (await self.survey.everywhere() and await self._follow(about)):
+                return True
+        elif self.state.hierarchy is None and self.options.still_works(self.options.left()):
             if is_asked_by is None or self._is_spent or not await self.replanning.improve(about):
                 self.replanning.keep()
             return True
-        for rung in self._rungs(meanwhile=meanwhile):
+        given_up = PLANS if self.following.gives_up else ()
+        for rung in [each for each in self._rungs(meanwhile=meanwhile) if each not in given_up]:
             if await self._take(rung, about):
                 return True
         return False
+
+    async def _follow(self, about: str) -> bool:
+        """Take the next step of the policy, or of another one; return whether there is one."""
+        if self.following.go_on(about):
+            return True
+        if self.options.still_works(()):
+            self.replanning.keep()
+            return True
+        return not self._is_spent and await self.following.decide_again(about)
 
     @property
     def _is_spent(self) -> bool:

@@ -45,7 +45,7 @@ def slow_search(monkeypatch):
         return solve(problem, **options)
 
     monkeypatch.setattr(sys.modules["planner.solve"], "solve", search)
-    monkeypatch.setattr(executor.planning, "_check_options", lambda _: None)
+    monkeypatch.setattr(executor.planning, "_check_options", lambda *_: None)
     return let
 
 

@@ -451,6 +451,13 @@ TABLE = [
         ],
     ),
     (
+        "a policy, of nothing",
+        [("model", "policy")],
+        [
+            "model: error: the execution model is policy, but the plan does not say what it follows; choose another model, or give its policy [policy]"
+        ],
+    ),
+    (
         "hierarchical, of nothing",
         [("model", "hierarchical")],
         [
@@ -490,7 +497,7 @@ TABLE = [
         "no such model",
         [("model", "concurrent")],
         [
-            "model: error: model: found the text 'concurrent', input should be 'sequential', 'parallel', 'dag', 'reactive' or 'hierarchical' [form]"
+            "model: error: model: found the text 'concurrent', input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical' or 'policy' [form]"
         ],
     ),
     (
@@ -499,7 +506,7 @@ TABLE = [
         [
             "steps[1].arguments.robot: error: step 'go': steps[1].arguments.robot: found the number 7, expected a text [form]",
             "steps[2].duration: error: step 'list': steps[2].duration: found the number -1, input should be greater than or equal to 0 [form]",
-            "model: error: model: found the number 5, input should be 'sequential', 'parallel', 'dag', 'reactive' or 'hierarchical' [form]",
+            "model: error: model: found the number 5, input should be 'sequential', 'parallel', 'dag', 'reactive', 'hierarchical' or 'policy' [form]",
         ],
     ),
     (
