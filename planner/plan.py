@@ -103,6 +103,27 @@ class Plan:
         """The cost, and the utilities of what is forgone: the less it is, the more is the net benefit."""
         return exact_sum([self.cost, *[wish.utility or 0 for wish in self.forgone]])
 
+    def spent(self) -> dict[str, tuple[Number, Number]]:
+        """Return what the plan takes of each thing that its problem limits, and how much it may take.
+
+        These are the resources that have a budget, and `seconds` where there is a deadline. The cost is left out.
+        Raises as `resources` and `makespan` do.
+        """
+        problem = getattr(self.problem, "classical", self.problem)
+        found: dict[str, tuple[Number, Number]] = {}
+        if problem is None:
+            return found
+        if problem.budgets:
+            from planner.validate import resources  # noqa: PLC0415 - few problems have budgets
+
+            used = resources(self)
+            found = {name: (used.get(name, 0), most) for name, most in problem.budgets.items() if name != "cost"}
+        if problem.deadline is not None:
+            from planner.order import makespan  # noqa: PLC0415 - few problems have a deadline
+
+            found["seconds"] = makespan(self), problem.deadline
+        return found
+
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -247,11 +268,17 @@ class Result:
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
+            **self._spent(),
         }
         if self.utility is not None:
             data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
             data["forgone"] = [{"wish": str(each), "utility": json_number(each.utility)} for each in self.forgone]
         return data
+
+    def _spent(self) -> dict[str, Any]:
+        """Return what the plan takes of what its problem limits, if it limits anything."""
+        spent = {} if self.plan is None else self.plan.spent()
+        return {"uses": {name: json_number(used) for name, (used, _) in spent.items()}} if spent else {}
 
 
 @dataclass(frozen=True, slots=True)

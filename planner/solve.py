@@ -61,7 +61,7 @@ def solve(
         return found
     search = checked_names(mode, search, heuristic)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
-    if refused is None and search is not None and (problem.budgets or problem.deadline is not None):
+    if refused is None and search is not None and problem.is_limited:
         refused = _uncounted(search)
     if refused is not None:
         return refused

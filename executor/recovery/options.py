@@ -18,7 +18,6 @@ from planner.model import Atom, Goal, Or, Problem
 from planner.model.hidden import decided
 from planner.plan import Step
 from planner.records import replace
-from planner.repair.limited import is_limited
 from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
 
@@ -117,7 +116,7 @@ class Options:
 
     def _stated(self, problem: Problem) -> Problem:
         problem = replace(problem, goal=Goal(self.state.goal))
-        if is_limited(problem):
+        if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
         if not self.without_handler:
             return problem

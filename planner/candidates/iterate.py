@@ -16,6 +16,7 @@ from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.numbers import exact_decimal
 from planner.plan import Plan, StoppedBy, exact
+from planner.records import replace
 from planner.task import INFINITY
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def candidates(
     and the others, in their order, are a plan as well: so is all that goes through one state twice. Steps that cannot
     change anything are in no plan. Wasteful plans come by cost and then by length, and may be infinitely many.
 
+    Plans that do not keep budgets and deadline are left out; how long one takes is that of the order in which it comes.
+
     `time_limit` is in seconds that the iterator is at work, `memory_limit` in GiB of the process; None is no limit. The
     iterator ends where a limit is reached, and says so.
 
@@ -52,7 +55,7 @@ def candidates(
     check_limits(time_limit, memory_limit)
     if not isinstance(problem, Problem):
         raise not_classical(problem, "candidates for")
-    refused = unsupported(problem)
+    refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         raise UnsupportedError(refused.reason)
     if creates_objects(problem.domain):
@@ -89,7 +92,7 @@ class Candidates(Iterator[Plan]):
         self._within, self._orders, self._wasteful = within, orders, wasteful
         self._task: Task | None = None
         self._listing: Listing | None = None
-        self._plans = self._found()
+        self._plans = filter(self._keeps, self._found())
         self._resting_since = time.monotonic()
 
     @property
@@ -161,7 +164,13 @@ class Candidates(Iterator[Plan]):
 
         with Finishing():
             plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
-            verdict = validate(self.problem, plan)
+            verdict = validate(replace(self.problem, budgets={}, deadline=None), plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         return plan
+
+    def _keeps(self, plan: Plan) -> bool:
+        """Return whether `plan` keeps the budgets and the deadline."""
+        from planner.validate import validate  # noqa: PLC0415 - as above
+
+        return not self.problem.is_limited or validate(self.problem, plan).valid

@@ -10,8 +10,10 @@ from pathlib import Path
 from planner.annotations import TYPE_CHECKING, Any, Final
 from planner.budget import LimitReached
 from planner.cli.arguments import add_domain, add_limits, add_problem, add_quiet
+from planner.cli.choosing import add_choosing, run_choosing
 from planner.cli.exits import Exit
 from planner.cli.interrupt import finishing, interruptible
+from planner.cli.limiting import add_limiting, limited
 from planner.cli.limits import left, limit_memory
 from planner.cli.outcome import exit_of
 from planner.cli.output import check_writable, give, tell, write_atomically
@@ -50,6 +52,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--simulations", type=whole, metavar="N", help="Stop '--search mcts' after so many.")
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="What its random choices begin with.")
     add_objective(parser)
+    add_limiting(parser)
+    add_choosing(parser)
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
     parser.add_argument("--tree", action="store_true", help="Draw what the tasks came to, on stderr; for HTN plans.")
@@ -58,11 +62,16 @@ def arguments(parser: Parser) -> None:
 
 
 def run(started: float, *, objective: str | None, penalty: Number | None, **options: Any) -> Exit:
-    """Print a plan, or a policy where an objective is given."""
+    """Print a plan; or a policy where an objective is given, or several plans."""
     if objective is not None:
         return run_objective(started, objective=objective, penalty=penalty, **options)
     if penalty is not None:
         raise InputError("--penalty is for policies", hint="add '--objective cost'")
+    if options["candidates"] is not None:
+        return run_choosing(started, **options)
+    for name in ("candidates", "rank", "rule", "pareto"):
+        if options.pop(name):
+            raise InputError(f"--{name} is for several plans", hint="add '--candidates 5'")
     return run_search(started, **options)
 
 
@@ -77,6 +86,8 @@ def run_search(
     engine: str | None,
     simulations: int | None,
     seed: int,
+    budget: list[tuple[str, Number]] | None,
+    deadline: Number | None,
     time_limit: float,
     memory_limit: float | None,
     plan_file: Path | None,
@@ -98,7 +109,7 @@ def run_search(
         check_any(search, heuristic)
 
         with interruptible(left(time_limit, started)) as watchman:
-            loaded = load(domain, problem)
+            loaded = limited(load(domain, problem), budget, deadline)
             of_problem = named(domain, problem) if engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
                 return solve_problem(
@@ -206,6 +217,7 @@ def verdict(result: Result) -> str:
 
 
 def plan_size(result: Result) -> str:
-    """Return "cost 5, 3 steps"."""
-    steps = len(result.expect_plan())
-    return f"cost {result.cost}, {steps} step{'' if steps == 1 else 's'}"
+    """Return "cost 5, 3 steps", and what is used of what may be."""
+    plan = result.expect_plan()
+    size = [f"cost {result.cost}", f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
+    return ", ".join([*size, *[f"{used} of {most} {name}" for name, (used, most) in plan.spent().items()]])

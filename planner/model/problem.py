@@ -82,3 +82,8 @@ class Problem:
     def all_objects(self) -> tuple[Object, ...]:
         """The domain's constants and the problem's objects; a name that occurs twice keeps its first place."""
         return tuple({item.name: item for item in reversed((*self.domain.constants, *self.objects))}.values())[::-1]
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are budgets, or a deadline."""
+        return bool(self.budgets) or self.deadline is not None

@@ -22,11 +22,6 @@ SHARE = 0.5
 """The part of the time that is for the patch that leaves limits out of account."""
 
 
-def is_limited(problem: Problem) -> bool:
-    """Return whether plans for `problem` may be valid but for a budget or the deadline."""
-    return bool(problem.budgets) or problem.deadline is not None
-
-
 def less(problem: Problem, steps: Iterable[Step]) -> Problem:
     """Return `problem` with what its budgets leave when `steps`, which fit it, have been paid for."""
     simulation, steps = Simulation(problem), list(steps)

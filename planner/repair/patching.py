@@ -19,7 +19,7 @@ from planner.repair.bans import actions_of, barred
 from planner.repair.chain import entering, reentry
 from planner.repair.created import claimed, untried, with_spare
 from planner.repair.firsts import irrelevant_firsts
-from planner.repair.limited import is_limited, patch_within
+from planner.repair.limited import patch_within
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.repair.ways import Ways
@@ -108,7 +108,7 @@ def patch(
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     budget, banned = Budget(time_limit, memory_limit, cancel), actions_of(forbidden)
-    if is_limited(problem):
+    if problem.is_limited:
         options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
         return patch_within(problem, remaining, patch, after, budget, weight=weight, fixed=fixed, **options)

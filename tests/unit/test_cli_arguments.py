@@ -27,20 +27,27 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--seed": ("3", 3),
     "--objective": ("cost", "cost"),
     "--penalty": ("2.5", Decimal("2.5")),
+    "--budget": ("money=2.5", [("money", Decimal("2.5"))]),
+    "--deadline": ("30", Decimal(30)),
+    "--candidates": ("5", 5),
+    "--rank": ("cost, duration", "cost, duration"),
+    "--rule": ("never -x", ["never -x"]),
     "--plan-file": ("a=b", Path("a=b")),
 }
-FLAGS = {"--tree": "tree", "--json": "json", "--quiet": "quiet", "-q": "quiet"}
+FLAGS = {"--tree": "tree", "--pareto": "pareto", "--json": "json", "--quiet": "quiet", "-q": "quiet"}
 DEFAULTS = {
     "problem": None,
     "mode": "anytime",
     "time_limit": 10.0,
     "seed": 0,
     "tree": False,
+    "pareto": False,
     "json": False,
     "quiet": False,
     **dict.fromkeys(
-        ["search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty"]
+        ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
+    **dict.fromkeys(("deadline", "candidates", "rank", "rule")),
 }
 
 

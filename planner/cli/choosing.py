@@ -1,0 +1,147 @@
+"""`forethought solve --candidates K`: several plans, ranked if that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from planner.annotations import TYPE_CHECKING, Any
+from planner.budget import LimitReached
+from planner.cli.exits import Exit
+from planner.cli.interrupt import finishing, interruptible
+from planner.cli.limiting import limited
+from planner.cli.limits import left, limit_memory
+from planner.cli.output import check_writable, give, tell, write_atomically
+from planner.cli.parser import whole
+from planner.errors import InputError, UnsupportedError
+from planner.plan import Plan, StoppedBy
+
+if TYPE_CHECKING:
+    from planner.candidates import CandidateSet
+    from planner.cli.parser import Parser
+    from planner.selection import Ranking
+
+
+def add_choosing(parser: Parser) -> None:
+    """Add `--candidates` and how they are ranked."""
+    parser.add_argument("--candidates", type=whole, metavar="K", help="The K cheapest plans instead of one.")
+    by = "Put them in this order: 'cost, duration' for one after the other, '2*cost + duration' for a sum."
+    parser.add_argument("--rank", metavar="BY", help=by)
+    rule = "Leave out plans that break it: 'never WHAT', 'at most 2 WHAT', 'only if approved WHAT'."
+    parser.add_argument("--rule", action="append", metavar="RULE", help=rule)
+    front = "Leave out plans that are worse than another by all criteria of '--rank'."
+    parser.add_argument("--pareto", action="store_true", help=front)
+
+
+def run_choosing(
+    started: float,
+    *,
+    domain: str,
+    problem: str | None,
+    candidates: int,
+    rank: str | None,
+    rule: list[str] | None,
+    pareto: bool,
+    budget: Any,
+    deadline: Any,
+    time_limit: float,
+    memory_limit: float | None,
+    plan_file: Path | None,
+    json: bool,
+    quiet: bool,
+    **options: Any,
+) -> Exit:
+    """Print candidates, the best first; `options` are those of one plan, which are not taken."""
+    _refuse(options)
+    if plan_file is not None:
+        check_writable(plan_file)
+    memory = limit_memory(memory_limit)
+    try:
+        with interruptible(left(time_limit, started)) as watchman:
+            loaded = _loaded(domain, problem, budget, deadline)
+            with watchman.searching() as cancel:
+                limits: dict[str, Any] = {"time_limit": left(time_limit, started), "memory_limit": memory}
+                found = _found(loaded, candidates, cancel=cancel, **limits)
+            ranking = _ranked(found, rank, rule, pareto=pareto)
+    except UnsupportedError as error:
+        tell(str(error))
+        return Exit.UNSUPPORTED
+    except (KeyboardInterrupt, LimitReached, MemoryError) as stop:
+        tell("no candidates: the work was broken off")
+        return Exit.INTERRUPTED if isinstance(stop, KeyboardInterrupt) else Exit.NO_VERDICT
+    with finishing():
+        plans = list(found.plans if ranking is None else ranking)
+        if not quiet:
+            tell(summary(found))
+            if ranking is not None:
+                tell(f"\n{ranking}")
+        if plans and plan_file is not None:
+            write_atomically(plan_file, _text(plans[0]))
+        if json:
+            give(_dumped(found, ranking))
+        elif plans:
+            give("\n".join(_headed(plan, found) for plan in plans))
+    return _exit(found, plans)
+
+
+def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any) -> Any:
+    from planner.load import load  # noqa: PLC0415 - each command loads only what it runs
+
+    return limited(load(domain, problem), budget, deadline)
+
+
+def _found(loaded: Any, number: int, **limits: Any) -> CandidateSet:
+    from planner.candidates import k_best  # noqa: PLC0415 - as above
+
+    return k_best(loaded, number, **limits)
+
+
+def _ranked(found: CandidateSet, by: str | None, rules: list[str] | None, *, pareto: bool) -> Ranking | None:
+    if by is None and not rules and not pareto:
+        return None
+    from planner.selection import rank  # noqa: PLC0415 - as above
+
+    return rank(found.plans, by or "cost", rules=rules or (), pareto=pareto)
+
+
+def summary(found: CandidateSet) -> str:
+    """Return one line for people: how many there are, and what is proved of them."""
+    number = len(found.plans)
+    if not number and found.complete:
+        return "proved unsolvable"
+    said = f"{number} candidate{'' if number == 1 else 's'}"
+    if found.complete:
+        return f"{said}: there are no others"
+    bound = "" if found.lower_bound is None else f"; others cost {found.lower_bound} or more"
+    return f"{said}, {'the cheapest' if found.proved else f'ended: {found.stopped_by.value}'}{bound}"
+
+
+def _headed(plan: Plan, found: CandidateSet) -> str:
+    return f"; candidate {found.plans.index(plan) + 1}\n{_text(plan)}"
+
+
+def _text(plan: Plan) -> str:
+    from planner.pddl.plans import write_plan  # noqa: PLC0415 - loaded only with a plan
+
+    return write_plan(plan)
+
+
+def _dumped(found: CandidateSet, ranking: Ranking | None) -> str:
+    from json import dumps  # noqa: PLC0415 - loaded only where it is asked for
+
+    data = found.to_dict() | ({} if ranking is None else {"ranking": ranking.to_dict()})
+    return dumps(data, check_circular=False)
+
+
+def _exit(found: CandidateSet, plans: list[Plan]) -> Exit:
+    if found.stopped_by is StoppedBy.CANCELLED:
+        return Exit.INTERRUPTED
+    if plans:
+        return Exit.OK
+    return Exit.NEGATIVE if found.complete or found.plans else Exit.NO_VERDICT
+
+
+def _refuse(options: dict[str, Any]) -> None:
+    """Raise `InputError` for options that go with one plan only."""
+    for name, value in options.items():
+        if value not in (None, False, 0, "anytime"):
+            raise InputError(f"--candidates goes without --{name.replace('_', '-')}", hint="it lists plans by cost")
