@@ -10,6 +10,7 @@ from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
 from benchmarks.tools.command import tools
+from benchmarks.uncertain.command import uncertain
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark suites, peers and reports.")
 for command in (
@@ -27,5 +28,6 @@ for command in (
     overhead,
     patch,
     learning,
+    uncertain,
 ):
     app.command()(command)

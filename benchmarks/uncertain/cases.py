@@ -36,5 +36,5 @@ CASES: Final = {
     "tools": Case(tools, 4, Objective.COST, 40),
     "asking": Case(asking, 3, Objective.COST, 60),
     "courier": Case(courier, 3),
-    "tour": Case(tour, 4, Objective.UTILITY),
+    "tour": Case(tour, 5, Objective.UTILITY),
 }

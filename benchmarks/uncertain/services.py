@@ -122,7 +122,7 @@ def courier(parcels: int) -> Problem:
 
 
 def tour(sights: int) -> Problem:
-    """Return sights to be photographed within a budget: some shots fail, and one wants to be back at the hotel."""
+    """Return sights to be photographed within a budget: shots fail, most of them in mist, and one has to come back."""
     domain = Domain("tour", types=["place"])
     domain.action(
         "go",
@@ -140,18 +140,19 @@ def tour(sights: int) -> Problem:
         modifies=["at(_)"],
         cost=5,
     )
-    domain.action("shoot", {"place": "place"}, requires=["at(place)"], provides=["seen(place)"], risk="0.4", cost=1)
+    for name, sky, risk in [("shoot", "not misty(place)", "0.2"), ("shoot_in_mist", "misty(place)", "0.8")]:
+        domain.action(name, {"place": "place"}, requires=["at(place)", sky], provides=["seen(place)"], risk=risk)
     places = ["hotel", *[f"sight{number}" for number in range(sights)]]
     ways = {
         (a, b): 1 + (i + 2 * j) % 3 for i, a in enumerate(places) for j, b in enumerate(places) if 0 < abs(i - j) < 3
     }
     problem = domain.problem(
         objects=dict.fromkeys(places, "place"),
-        initial=["at(hotel)", *[f"way({a}, {b})" for a, b in ways]],
+        initial=["at(hotel)", *[f"way({a}, {b})" for a, b in ways], *[f"misty({place})" for place in places[2::2]]],
         goal={
             "hard": ["at(hotel)"],
-            "soft": {f"seen({place})": 3 + 2 * number for number, place in enumerate(places[1:])},
+            "soft": {f"seen({place})": 4 + 3 * (number % 2) for number, place in enumerate(places[1:])},
         },
         values={f"distance({a}, {b})": distance for (a, b), distance in ways.items()},
     )
-    return replace(problem, budgets={COST: 4 + 3 * sights})
+    return replace(problem, budgets={COST: 3 + 2 * sights})

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.uncertain.cases import CASES
-from planner import Status, decide
+from benchmarks.uncertain.measure import carried_out, executions_table, optima_table, solved_exactly
+from benchmarks.uncertain.replanning import as_intended, as_wished
+from planner import Objective, Status, decide, evaluate
 
 SMALL = {
     "tires": 3,
@@ -49,3 +51,32 @@ def test_there_are_ten_kinds_with_chances_in_all_of_them():
     for case in CASES.values():
         actions = case.make(case.size).domain.actions.values()
         assert any(action.is_uncertain for action in actions)
+
+
+def test_replanning_does_worse_than_the_policy_where_harm_is_possible():
+    problem = CASES["tires"].make(4)
+    best = decide(problem).policy.success
+    for way in (as_intended, as_wished):
+        strategy = way(problem, 10.0)
+        assert evaluate(problem, strategy).success < best
+        assert strategy.plans > 1
+
+
+def test_replanning_keeps_budgets_and_goes_for_utility():
+    problem = CASES["tour"].make(3)
+    best = decide(problem, objective=Objective.UTILITY).policy
+    for way in (as_intended, as_wished):
+        worth = evaluate(problem, way(problem, 10.0))
+        assert 0 < worth.utility <= best.utility + 1e-9
+        assert worth.success == 1.0
+
+
+def test_tables_of_optima_and_executions():
+    found = solved_exactly("asking", CASES["asking"], 1, 10.0)
+    assert "| asking | cost |" in optima_table([found])
+    carried = carried_out(found, 20, 0, 10.0)
+    assert [each.way for each in carried] == ["policy", "replanning as intended", "replanning as wished"]
+    lines = executions_table(carried).splitlines()
+    assert lines[2].startswith("| asking | policy |")
+    again = carried_out(found, 20, 0, 10.0)
+    assert [each.runs for each in again] == [each.runs for each in carried]
