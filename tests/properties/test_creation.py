@@ -131,16 +131,16 @@ def test_tasks_come_to_what_search_finds(block):
 def test_constraints_speak_of_the_objects_that_there_are(block):
     """Of those that a walk creates, and of no others; patterns of steps say nothing of what a step creates."""
     verdicts = Counter()
-    for seed in range(60 * block, 60 * block + 60):
+    for seed in range(40 * block, 40 * block + 40):
         rng = random.Random(seed)
         problem = replace(creation_twin.random_creation(seed), goal=Goal())
         problem = with_random_constraints(problem, rng, creation_twin.SMALL)
-        for _ in range(3):
+        for _ in range(2):
             steps, states = creation_twin.walk(problem, rng)
             kept = all(is_kept(each, steps, states) for each in problem.constraints)
             assert validate(problem, [Step(each.action, each.arguments) for each in steps]).valid is kept, seed
             verdicts[kept, len(states[-1].world.objects) > len(problem.objects)] += 1
-    assert min(verdicts.values()) > 10
+    assert min(verdicts.values()) > 3
     assert len(verdicts) == 4
 
 
@@ -148,17 +148,17 @@ def test_constraints_speak_of_the_objects_that_there_are(block):
 def test_what_is_proved_of_problems_with_constraints_holds_for_walks(block):
     """No walk that keeps them and reaches the goal costs less than what is proved, and none is where there is none."""
     reached = 0
-    for seed in range(40 * block, 40 * block + 40):
+    for seed in range(15 * block, 15 * block + 15):
         rng = random.Random(seed)
         problem = with_random_constraints(creation_twin.random_creation(seed), rng, creation_twin.SMALL, most=1)
-        result = solve(problem, time_limit=0.3)
-        for _ in range(20):
-            steps, states = creation_twin.walk(problem, rng)
+        result = solve(problem, time_limit=0.2)
+        for _ in range(12):
+            steps, states = creation_twin.walk(problem, rng, 3)
             if states[-1].holds(problem.goal.hard) and is_kept(problem.constraints[0], steps, states):
                 reached += 1
                 assert result.status is not Status.UNSOLVABLE, seed
                 assert result.lower_bound is None or result.lower_bound <= cost_of(problem, steps), seed
-    assert reached > 50
+    assert reached > 10
 
 
 def cost_of(problem, steps):
