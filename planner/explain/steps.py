@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from planner.creation import for_steps
 from planner.explain.words import readable
-from planner.model import Problem
+from planner.model import Goal, Problem
+from planner.model.formulas import conjunction, conjuncts
 from planner.order import CausalLink, causal_links, purposes
 from planner.plan import Plan, Step, Supposition, json_number
 from planner.records import replace
@@ -31,7 +32,8 @@ class StepExplanation:
     """Why step `number` (from 1) is in the plan.
 
     `services` are all its causal links to later steps and to the goal, `chain` those of a shortest way to the goal,
-    the step's own first; it is empty where the step serves nothing. `redundant` steps can be left out together.
+    the step's own first; it is empty where the step serves nothing. `keeps` is a constraint that the plan would break
+    without a step that serves nothing else. `redundant` steps can be left out together.
     """
 
     number: int
@@ -39,6 +41,7 @@ class StepExplanation:
     services: tuple[Service, ...]
     chain: tuple[Service, ...]
     redundant: bool
+    keeps: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON-ready data; the goal as a consumer is null."""
@@ -50,6 +53,7 @@ class StepExplanation:
             "services": [{"condition": each.condition, "needed_by": each.consumer} for each in self.services],
             "chain": [{"condition": each.condition, "needed_by": each.consumer} for each in self.chain],
             "redundant": self.redundant,
+            **({"keeps": self.keeps} if self.keeps else {}),
         }
 
 
@@ -84,7 +88,9 @@ class PlanExplanation:
             for service in each.services:
                 if service not in each.chain[:1]:
                     yield f"   also provides {service.condition}, needed by {self._consumer(service)}"
-            if not each.services:
+            if each.keeps:
+                yield f"   keeps the constraint '{each.keeps}'"
+            elif not each.services:
                 yield "   serves nothing"
         if self.leaner is not None:
             numbers = ", ".join(map(str, self.redundant))
@@ -114,8 +120,11 @@ class PlanExplanation:
 
 
 def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
-    """Return why each step of `plan` is there. Raises `PlanError` for a plan that is not valid."""
-    source, expanded = problem, for_steps(problem, plan.steps)
+    """Return why each step of `plan` is there. Raises `PlanError` for a plan that is not valid.
+
+    Wishes that come true count as part of the goal.
+    """
+    source, expanded = problem, for_steps(_settled(problem, plan), plan.steps)
     problem, suppositions = as_supposed(expanded, plan)
     plan = replace(plan, suppositions=suppositions)
     links, chains = causal_links(expanded, plan), purposes(expanded, plan)
@@ -131,11 +140,23 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
             _services(served[number], problem, plan),
             _services(chains[number], problem, plan),
             number not in kept,
+            _kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
         )
         for number, step in enumerate(plan.steps, start=1)
     ]
     leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), source)
     return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None, suppositions)
+
+
+def _settled(problem: Problem, plan: Plan) -> Problem:
+    """Return `problem` with those of its wishes that come true as what has to be so, and without the others."""
+    if not problem.wishes:
+        return problem
+    forgone = validate(problem, plan.steps).forgone
+    wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
+    constraints = tuple([replace(each, utility=None) for each in problem.constraints if each not in forgone])
+    hard = conjunction([*conjuncts(problem.goal.hard), *wishes])
+    return replace(problem, goal=Goal(hard), constraints=constraints)
 
 
 def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tuple[Service, ...]:
@@ -150,10 +171,11 @@ def _services(links: Sequence[CausalLink], problem: Problem, plan: Plan) -> tupl
 def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
     """Return the numbers of steps that are left after leaving out, one after the other, what can be left out.
 
-    `useful` are the steps that serve the goal: leaving out the others changes nothing for them. Then each step is left
-    out together with all that can then not be applied, if the goal is still reached (action elimination, Nakhost and
-    Müller 2010). Steps that look at what is unknown and relied on stay.
+    `useful` are the steps that serve the goal: leaving out the others changes nothing for them, unless there are
+    constraints. Then each step is left out together with all that can then not be applied, if the goal is still reached
+    (action elimination, Nakhost and Müller 2010). Steps that look at what is unknown and relied on stay.
     """
+    useful = [*range(1, len(plan) + 1)] if problem.constraints else useful
     kept, looks = useful, {each.seen for each in plan.suppositions if each.seen is not None}
     if len(kept) <= ELIMINATION:
         for number in useful:
@@ -166,6 +188,16 @@ def _needed(problem: Problem, plan: Plan, useful: list[int]) -> list[int]:
 
 def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list[int] | None:
     """Return those of `kept` that can be applied when step `number` is left out; None if they miss the goal."""
+    left, simulation = _applicable(number, kept, problem, plan)
+    if not simulation.holds(problem.goal.hard):
+        return None
+    if problem.constraints and not validate(problem, [plan.steps[each - 1] for each in left]).valid:
+        return None
+    return left
+
+
+def _applicable(number: int, kept: list[int], problem: Problem, plan: Plan) -> tuple[list[int], Simulation]:
+    """Return those of `kept` that can be applied when step `number` is left out, and where they lead."""
     simulation = Simulation(problem)
     left: list[int] = []
     for each in kept:
@@ -173,4 +205,11 @@ def _without(number: int, kept: list[int], problem: Problem, plan: Plan) -> list
         if each != number and simulation.objection(step) is None:
             simulation.apply(step)
             left.append(each)
-    return left if simulation.holds(problem.goal.hard) else None
+    return left, simulation
+
+
+def _kept_constraint(number: int, kept: list[int], problem: Problem, plan: Plan) -> str:
+    """Return a constraint that would be broken without step `number`; "" if there is none."""
+    left, _ = _applicable(number, kept, problem, plan)
+    verdict = validate(replace(problem, goal=Goal()), [plan.steps[each - 1] for each in left])
+    return "" if verdict.constraint is None else str(verdict.constraint)

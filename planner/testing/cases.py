@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from planner.model import Number, Problem
 from planner.plan import Plan, Result, Status, Step
 from planner.testing.builder import steps_from
-from planner.validate import validate
+from planner.validate import Verdict, validate
 
 PlanText = str | tuple[Step, ...] | Plan
 """A plan, its steps, or text with one step a line: `move(r2, hall, lab)`."""
@@ -18,8 +18,9 @@ PlanText = str | tuple[Step, ...] | Plan
 class Case:
     """What is known about `problem`.
 
-    `optimum` is the least cost of any plan, None where there is no plan. All of `valid` are plans, and at least one of
-    them has that cost. Each of `invalid` is no plan, with a part of the reason that the plan checker gives.
+    `optimum` is the least cost of any plan, None where there is no plan; where something is wished for, it is the most
+    net benefit: utility less cost. All of `valid` are plans, and the best of them is as good. Each of `invalid` is no
+    plan, with a part of the reason that the plan checker gives.
     """
 
     name: str
@@ -41,14 +42,15 @@ def check_cases(cases: Iterable[Case], solve: Callable[[Problem], Result] | None
 
 def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> Iterator[str]:
     """Yield what is wrong with `case`."""
-    costs = []
+    wishes = bool(case.problem.wishes)
+    worth = []
     for number, text in enumerate(case.valid, start=1):
         verdict = validate(case.problem, steps_of(text))
         if verdict.valid:
-            costs.append(verdict.cost)
+            worth.append(_benefit(case.problem, verdict) if wishes else verdict.cost)
         else:
             yield f"valid plan {number} is not valid: {verdict.reason}"
-    yield from _wrong_costs(case, costs)
+    yield from _wrong_worth(case, worth, "net benefit" if wishes else "cost")
     for number, (text, reason) in enumerate(case.invalid, start=1):
         verdict = validate(case.problem, steps_of(text))
         if verdict.valid:
@@ -59,18 +61,26 @@ def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> 
         yield from _wrong_answer(case, solve(case.problem))
 
 
-def _wrong_costs(case: Case, costs: list[Number]) -> Iterator[str]:
+def _benefit(problem: Problem, verdict: Verdict) -> Number:
+    gained = sum([wish.utility or 0 for wish in problem.wishes]) - verdict.cost
+    return gained - sum([wish.utility or 0 for wish in verdict.forgone])
+
+
+def _wrong_worth(case: Case, worth: list[Number], what: str) -> Iterator[str]:
     if case.optimum is None:
-        if costs:
-            yield f"it is said to have no plan, but one costs {min(costs)}"
-    elif case.valid and costs and min(costs) != case.optimum:
-        yield f"the optimum is said to be {case.optimum}, but the cheapest of its valid plans costs {min(costs)}"
+        if worth:
+            yield f"it is said to have no plan, but one has a {what} of {min(worth)}"
+        return
+    best = max(worth, default=case.optimum) if case.problem.wishes else min(worth, default=case.optimum)
+    if best != case.optimum:
+        yield f"the best {what} is said to be {case.optimum}, but the best of its valid plans has {best}"
 
 
 def _wrong_answer(case: Case, result: Result) -> Iterator[str]:
     expected = Status.UNSOLVABLE if case.optimum is None else Status.OPTIMAL
-    if result.status is not expected or result.cost != case.optimum:
-        yield f"expected {expected.name} with cost {case.optimum}, but solving gave {result.describe()}"
+    what, found = ("net benefit", result.net_benefit) if case.problem.wishes else ("cost", result.cost)
+    if result.status is not expected or found != case.optimum:
+        yield f"expected {expected.name} with {what} {case.optimum}, but solving gave {result.describe()}"
     elif result.plan is not None:
         verdict = validate(case.problem, result.plan)
         if not verdict.valid:

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from planner.declare import Domain
+from planner.declare import Domain, mandatory, never
 from planner.errors import PlanError
 from planner.explain import PlanExplanation, Service, explain_plan
 from planner.model import Problem
 from planner.plan import Plan, Step
+from planner.solve import solve
 from planner.testing.builder import steps_from
 from planner.validate import validate
 
@@ -133,3 +134,31 @@ def test_the_data_are_ready_for_json() -> None:
     assert data["steps"][0]["services"] == []
     assert data["steps"][5]["services"] == [{"condition": "thanked(r)", "needed_by": None}]
     assert len(data["leaner"]["steps"]) == 5
+
+
+def test_wishes_and_constraints_are_what_steps_are_for():
+    errands = Domain("errands")
+    errands.action("shop", provides="stocked", cost=2)
+    errands.action("read", provides="amused")
+    errands.action("ring", provides="rung")
+    problem = errands.problem(
+        goal={"hard": "stocked", "soft": {"amused": 3}}, constraints=[mandatory("ring"), never("stocked", utility=1)]
+    )
+    plan = solve(problem).expect_plan()
+    explanation = explain_plan(problem, plan)
+    said = {each.step.action: [str(service.condition) for service in each.services] for each in explanation.steps}
+    assert said["shop"] == ["stocked"]
+    assert said["read"] == ["amused"]
+    assert explanation.redundant == ()
+    ring = next(each for each in explanation.steps if each.step.action == "ring")
+    assert ring.keeps == ring.to_dict()["keeps"] == "sometime done ring"
+    assert "keeps the constraint 'sometime done ring'" in str(explanation)
+
+
+def test_what_only_a_forgone_wish_would_need_is_redundant():
+    errands = Domain("errands")
+    errands.action("shop", provides="stocked")
+    errands.action("wrap", provides="wrapped", requires="stocked")
+    problem = errands.problem(goal={"hard": "stocked", "soft": {"(and (wrapped) (not (stocked)))": 3}})
+    explanation = explain_plan(problem, Plan(steps_from("shop()\nwrap()"), problem))
+    assert explanation.redundant == (2,)

@@ -121,10 +121,10 @@ GOOD = Case(
 )
 BAD = [
     (replace(GOOD, valid=("walk(a, b)",)), "detour: valid plan 1 is not valid: at the end"),
-    (replace(GOOD, valid=("walk(a, c)",)), "is said to be 4, but the cheapest of its valid plans costs 5"),
+    (replace(GOOD, valid=("walk(a, c)",)), "the best cost is said to be 4, but the best of its valid plans has 5"),
     (replace(GOOD, invalid=(("walk(a, c)", "at"),)), "invalid plan 1 is valid"),
     (replace(GOOD, invalid=(("walk(a, b)", "door"),)), "not because 'door'"),
-    (replace(GOOD, optimum=None), "said to have no plan, but one costs 4"),
+    (replace(GOOD, optimum=None), "said to have no plan, but one has a cost of 4"),
 ]
 
 
