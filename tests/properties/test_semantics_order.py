@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from itertools import combinations, product
 
 from hypothesis import assume, given, settings
@@ -15,6 +17,8 @@ from planner.order.accesses import accesses
 from planner.order.links import links_between
 from planner.order.orderings import orderings
 from planner.order.patterns import Patterns, overlap
+from planner.plan import Plan
+from planner.testing import ALL, with_random_constraints, with_random_wishes
 from planner.validate import Simulation, validate
 
 
@@ -41,6 +45,32 @@ def test_every_linearisation_is_valid(rng):
         verdict = validate(plan.problem, [plan.steps[number - 1] for number in order])
         assert verdict.valid, (order, verdict.reason)
         assert verdict.cost == plan.cost
+
+
+def promising(plan, rng):
+    """Return `plan` for a problem with constraints that it keeps, and with wishes; None where it keeps none of ten."""
+    bound = with_random_wishes(with_random_constraints(plan.problem, rng, ALL, most=10, soft=0.4), rng, ALL)
+    alone = [(each, replace(bound, constraints=(each,))) for each in bound.constraints]
+    kept = tuple([each for each, problem in alone if each.utility or validate(problem, plan.steps).valid])
+    return Plan(plan.steps, replace(bound, constraints=kept)) if kept else None
+
+
+def test_every_linearisation_keeps_constraints_and_wishes():
+    tried = parallel = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        plan = promising(random_plan(rng), rng)
+        if plan is None or len(plan) < 2:
+            continue
+        tried += 1
+        graph, forgone = partial_order(plan.problem, plan), set(validate(plan.problem, plan).forgone)
+        for _ in range(4):
+            order = linearisation(graph, rng)
+            parallel += order != sorted(order)
+            verdict = validate(plan.problem, [plan.steps[number - 1] for number in order])
+            assert verdict.valid, (seed, order, verdict.reason)
+            assert set(verdict.forgone) <= forgone, (seed, order)
+    assert tried > 50 < parallel
 
 
 @settings(max_examples=150)

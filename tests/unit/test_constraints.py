@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from htn.declare import Methods
-from planner import Domain, Status, mend, patch, solve, undo, validate
+from planner import Domain, Plan, Status, causal_links, mend, partial_order, patch, solve, undo, validate
 from planner.budget import Budget
 from planner.grounding import ground
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
@@ -170,6 +170,25 @@ def test_undoing_does_not_do_what_must_never_be_done():
     written = [Written(Atom("at", ("rob", "_")), "s1")]
     steps = [str(each.step) for each in undo(made, [at("r0")], written).steps]
     assert (len(steps), steps[-1].endswith("r0)")) == (2, True)
+
+
+def test_plans_keep_constraints_in_whatever_order_their_steps_are_taken():
+    steps = steps_from("ring()\nmove(rob, r0, r3)\nclean(rob, r3)")
+    free, counted = problem(), problem(Constraint(AT_MOST, done("ring"), times=1))
+    assert [(1, 2) in partial_order(each, Plan(steps, each)).edges for each in (free, counted)] == [False, False]
+    for constraint in (Constraint(BEFORE, done("ring"), at("r3")), Constraint(BEFORE, Atom("rang"), done("move"))):
+        bound = problem(constraint)
+        plan = Plan(steps, bound)
+        assert partial_order(bound, plan).edges[1, 2]["reason"] == "link"
+        (link,) = [each for each in causal_links(bound, plan) if (each.provider, each.consumer) == (1, 2)]
+        assert str(link.condition) == f"'{constraint}'(seen)"
+
+
+def test_what_a_wish_needs_is_not_undone_by_another_order():
+    made = problem(goal={"hard": "neat(r3)", "soft": {"at(rob, r0)": 9}})
+    plan = solve(made).expect_plan()
+    assert [str(step) for step in plan.steps] == [THERE, CLEAN, "move(rob, r3, r0)"]
+    assert len(partial_order(made, plan).edges) == 2
 
 
 def test_decompositions_keep_constraints():
