@@ -8,9 +8,9 @@ from typing import Final
 from planner.errors import PlanError
 from planner.model import Action, Atom, Constraint, Problem, SoftGoal
 from planner.order.bounds import possible_world
-from planner.order.promises import is_monitor, named, of_monitors, watched, with_wishes_hard
+from planner.order.promises import with_promises, with_wishes_hard
 from planner.order.support import Literals, RankedWorld, Support
-from planner.plan import Plan, Step, Supposition
+from planner.plan import Plan, Step
 from planner.records import dataclass, replace
 from planner.validate import Changes, Replay, Simulation, Verdict, as_supposed, validate
 from planner.validate.ready import Ready, Test, split
@@ -39,45 +39,16 @@ class Access:
 def accesses(problem: Problem, plan: Plan) -> list[Access]:
     """Return what each step of `plan` accesses, and last what the goal reads, with the wishes that the plan grants.
 
-    What is kept of constraints is read and written, too. Raises `PlanError` for an invalid plan.
+    Constraints are items that steps write which bear on them. Raises `PlanError` for an invalid plan.
     """
     problem, suppositions = as_supposed(problem, plan)
     if problem.goal.soft or problem.constraints:
         problem = with_wishes_hard(problem, _forgone(problem, plan))
-    bound = watched(problem)
-    free = replace(problem, constraints=())
-    found = _accesses(free, plan, suppositions)
-    if bound is None:
-        return found
-    return [_kept(one, other, problem) for one, other in zip(found, _accesses(bound, plan, ()), strict=True)]
-
-
-def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
-    verdict = validate(problem, plan.steps)
-    _check(verdict)
-    return verdict.forgone
-
-
-def _kept(access: Access, bound: Access, problem: Problem) -> Access:
-    """Return `access` with what is `bound` to the constraints of `problem`; what `after` reads, it has already."""
-    mine, more = access.changes, of_monitors(bound.changes, problem)
-    known = problem.domain.predicates
-    reads = {(fact, holds): None for fact, holds in bound.reads if fact.predicate in known or is_monitor(fact)}
-    reads = access.reads | {(named(fact, problem), holds): None for fact, holds in reads}
-    changes = replace(
-        mine,
-        provided=(*mine.provided, *more.provided),
-        retracted=(*mine.retracted, *more.retracted),
-        added=(*mine.added, *more.added),
-        removed=(*mine.removed, *more.removed),
-    )
-    return replace(access, reads=reads, changes=changes)
-
-
-def _accesses(problem: Problem, plan: Plan, suppositions: Sequence[Supposition]) -> list[Access]:
     reads, changes = _replayed(problem, plan.steps)
     if None in reads:
         reads = list(_traced(problem, plan.steps, reads, changes))
+    if problem.constraints:
+        changes = with_promises(problem, plan.steps, changes)
     actions = problem.domain.actions
     histories = [_history(actions[step.action], step) for step in plan.steps]
     looks: list[tuple[Atom, ...]] = [()] * (len(plan.steps) + 1)
@@ -86,6 +57,12 @@ def _accesses(problem: Problem, plan: Plan, suppositions: Sequence[Supposition])
             looks[each.seen - 1] += (each.fact,)
     every = zip((*plan.steps, GOAL), reads, (*changes, NO_CHANGES), (*histories, ()), looks, strict=True)
     return [Access(step, known or Literals(), change, history, seen) for step, known, change, history, seen in every]
+
+
+def _forgone(problem: Problem, plan: Plan) -> tuple[SoftGoal | Constraint, ...]:
+    verdict = validate(replace(problem, deadline=None), plan.steps)  # when a plan ends is asked of its order
+    _check(verdict)
+    return verdict.forgone
 
 
 def _replayed(problem: Problem, steps: Sequence[Step]) -> tuple[list[Literals | None], list[Changes]]:
