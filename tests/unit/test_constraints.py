@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
 from htn.declare import Methods
-from planner import Domain, Plan, Status, mend, partial_order, patch, solve, undo, validate
+from planner import Domain, Plan, Status, makespan, mend, partial_order, patch, solve, undo, validate
 from planner.budget import Budget
 from planner.grounding import ground
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
@@ -180,6 +181,17 @@ def test_plans_keep_constraints_in_whatever_order_their_steps_are_taken():
         bound = problem(constraint)
         plan = Plan(steps, bound)
         assert partial_order(bound, plan).edges[1, 2]["reason"] == "item"
+
+
+def test_what_takes_its_turn_takes_its_time():
+    made = problem(Constraint(BEFORE, done("ring"), done("move")))
+    lasting = {name: replace(each, duration=Decimal(3)) for name, each in made.domain.actions.items()}
+    made = replace(made, domain=replace(made.domain, actions=lasting))
+    steps = steps_from("ring()\nmove(rob, r0, r3)\nclean(rob, r3)")
+    assert makespan(Plan(steps, made)) == 9
+    assert makespan(Plan(steps, replace(made, constraints=()))) == 6
+    for deadline, in_time in ((9, True), (8, False)):
+        assert validate(replace(made, deadline=deadline), steps).valid is in_time
 
 
 def test_what_a_wish_needs_is_not_undone_by_another_order():
