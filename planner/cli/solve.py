@@ -20,12 +20,14 @@ from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of, whole
 from planner.cli.policies import add_objective, run_objective
 from planner.cli.progress import Watch, shown
+from planner.cli.wishing import add_wishing, wishing
 from planner.collector import collector_paused
 from planner.errors import InputError, UnsupportedError
 from planner.plan import Plan, Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
+    from planner.cli.wishing import Wish
     from planner.model import Number
 
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
@@ -53,6 +55,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="What its random choices begin with.")
     add_objective(parser)
     add_limiting(parser)
+    add_wishing(parser)
     add_choosing(parser)
     add_limits(parser, default=10.0)
     parser.add_argument("--plan-file", type=Path, metavar="FILE", help="Write the plan to FILE as well.")
@@ -88,6 +91,7 @@ def run_search(
     seed: int,
     budget: list[tuple[str, Number]] | None,
     deadline: Number | None,
+    soft: list[Wish] | None,
     time_limit: float,
     memory_limit: float | None,
     plan_file: Path | None,
@@ -109,7 +113,7 @@ def run_search(
         check_any(search, heuristic)
 
         with interruptible(left(time_limit, started)) as watchman:
-            loaded = limited(load(domain, problem), budget, deadline)
+            loaded = wishing(limited(load(domain, problem), budget, deadline), soft)
             of_problem = named(domain, problem) if engine is None else nullcontext()
             with of_problem, watchman.searching() as cancel:
                 return solve_problem(
@@ -189,12 +193,13 @@ def drawn(plan: Plan) -> str:
 
 
 def summary(result: Result) -> str:
-    """Return one line for people: what is known, and what it took."""
+    """Return a line for people, what is known and what it took, and one for each wish that the plan does without."""
     took = result.statistics
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
     work = [how, f"{took.expanded:,} states expanded", f"{seconds:.2f} s"] if how else [f"{seconds:.2f} s"]
-    return f"{verdict(result)} [{', '.join(work)}]"
+    forgone = [f"without {wish} (worth {wish.utility})" for wish in result.forgone]
+    return "\n".join([f"{verdict(result)} [{', '.join(work)}]", *forgone])
 
 
 def verdict(result: Result) -> str:
@@ -203,8 +208,7 @@ def verdict(result: Result) -> str:
         case Status.OPTIMAL:
             return f"proved optimal: {plan_size(result)}"
         case Status.SOLVED:
-            gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
-            bound = "no lower bound" if result.lower_bound is None else f"lower bound {result.lower_bound}{gap}"
+            bound = known_bound(result)
             why = f" ({result.reason})" if result.reason else ""
             return f"solved: {plan_size(result)}; {bound}; ended: {result.stopped_by.value}{why}"
         case Status.UNSOLVABLE:
@@ -219,5 +223,16 @@ def verdict(result: Result) -> str:
 def plan_size(result: Result) -> str:
     """Return "cost 5, 3 steps", and what is used of what may be."""
     plan = result.expect_plan()
-    size = [f"cost {result.cost}", f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
+    gained = [] if result.utility is None else [f"net benefit {result.net_benefit}", f"utility {result.utility}"]
+    size = [*gained, f"cost {result.cost}", f"{len(plan)} step{'' if len(plan) == 1 else 's'}"]
     return ", ".join([*size, *[f"{used} of {most} {name}" for name, (used, most) in plan.spent().items()]])
+
+
+def known_bound(result: Result) -> str:
+    """Return how good plans may be at most."""
+    if result.lower_bound is None:
+        return "no lower bound"
+    if result.utility is not None:
+        return f"net benefit {result.most_net_benefit} at most"
+    gap = "" if result.gap is None else f" (gap {result.gap:.1%})"
+    return f"lower bound {result.lower_bound}{gap}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from htn.derive import as_htn
 from planner import Domain, Status, at_most, done, improve, never, solve, sometime, validate
+from planner.cli import Exit, main
 from planner.model import Metric
 from planner.normalise import without_wishes
 from planner.testing import steps_from
@@ -141,6 +144,61 @@ def test_what_unknown_facts_decide_is_wished_for_too():
 def test_decompositions_do_not_take_wishes_yet():
     result = as_htn(wanting({"neat(r1)": 4})).solve()
     assert (result.status, result.reason) == (Status.UNSUPPORTED, "search does not take soft goals yet")
+
+
+WORKSHOP = """
+domain: rounds
+types: {room: object}
+actions:
+  move: {parameters: {a: room, b: room}, requires: ["at(a)"], provides: ["at(b)"], modifies: ["at(_)"], cost: 2}
+---
+problem: home
+domain: rounds
+objects: {hall: room, lab: room}
+initial: ["at(hall)"]
+goal: []
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("rounds.yaml").write_text(WORKSHOP, encoding="utf-8")
+
+    def call(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(["solve", "rounds.yaml", *words])
+        return ended.value.code, *capsys.readouterr()
+
+    return call
+
+
+def test_the_command_takes_wishes_and_says_what_is_forgone(run):
+    code, out, err = run("--soft", "at(lab)=5", "--soft", "(and (at hall) (not (at lab)))=2.5")
+    assert code is Exit.OK
+    assert out.startswith("(move hall lab)")
+    assert "proved optimal: net benefit 3, utility 5, cost 2, 1 step" in err
+    assert "without at(hall) and not at(lab) (worth 2.5)" in err
+    _, out, _ = run("--soft", "at(lab)=1", "--json")
+    data = json.loads(out)
+    assert (data["net_benefit"], data["forgone"]) == (0, [{"wish": "at(lab)", "utility": 1}])
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ("at(lab)", "is no wish, such as 'at(r2, lab)=5'"),
+        ("at(lab)=much", "is not a number"),
+        ("at(lab)=0", "it must be above 0"),
+        ("at(cellar)=3", "cellar"),
+        ("in(lab)=3", "in"),
+    ],
+)
+def test_wishes_that_make_no_sense_are_refused_with_the_reason(run, wish, message):
+    code, _, err = run("--soft", wish)
+    assert code is Exit.USAGE
+    assert message in err
+    assert "Traceback" not in err
 
 
 def test_special_steps_come_last_and_settle_each_wish():
