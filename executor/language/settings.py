@@ -1,0 +1,115 @@
+"""Which language model is used: by argument, by the environment, or by a settings file, in this order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from executor.language.protocol import LanguageModel
+from planner.errors import InputError, did_you_mean
+from planner.records import dataclass
+
+Output = Literal["native", "tool", "prompted"]
+"""How answers of a schema are asked for: by the endpoint's JSON mode, as the arguments of a tool, or in words."""
+_VARIABLES: Final = {
+    "model": "FORETHOUGHT_MODEL",
+    "url": "FORETHOUGHT_MODEL_URL",
+    "key": "FORETHOUGHT_MODEL_KEY",
+    "timeout": "FORETHOUGHT_MODEL_TIMEOUT",
+    "output": "FORETHOUGHT_MODEL_OUTPUT",
+}
+FILE: Final = "FORETHOUGHT_SETTINGS"
+"""The variable that names the settings file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A language model: `provider:model` as pydantic-ai names it or, with a `url`, the name that the endpoint knows.
+
+    `timeout` is in seconds, for one call; `retries` are those of calls that failed for a reason that may pass.
+    `prices` are what a million tokens cost, read and written.
+    """
+
+    model: str
+    url: str | None = None
+    key: str | None = None
+    timeout: float = 60.0
+    retries: int = 2
+    output: Output = "native"
+    most_tokens: int = 2000
+    temperature: float | None = None
+    prices: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.model, str) and self.model):
+            raise InputError(f"a language model is named by a text, not {self.model!r}", hint="such as 'openai:gpt-5'")
+        if self.output not in get_args(Output):
+            raise InputError(f"output is one of {', '.join(get_args(Output))}, not {self.output!r}")
+        for name in ("timeout", "retries", "most_tokens"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+                raise InputError(f"{name} is a number, 0 or more, not {value!r}")
+
+
+def settings_of(
+    given: str | Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
+) -> Settings | None:
+    """Return the settings: those `given` (a model's name, or fields), then the environment's, then the file's.
+
+    None where nobody names a model. Raises `InputError` for what means nothing.
+    """
+    environ = os.environ if environ is None else environ
+    found = _from_file(environ)
+    found |= {name: environ[variable] for name, variable in _VARIABLES.items() if environ.get(variable)}
+    found |= {"model": given} if isinstance(given, str) else dict(given or {})
+    if not found.get("model"):
+        if found.get("url"):
+            raise InputError("there is an endpoint, and no model", hint=f"name it: {_VARIABLES['model']}")
+        return None
+    for name in found:
+        if name not in Settings.__match_args__:
+            near = did_you_mean(name, Settings.__match_args__) or f"there are {', '.join(Settings.__match_args__)}"
+            raise InputError(f"a language model has no setting {name!r}", hint=near)
+    try:
+        found = {**found, **{name: float(found[name]) for name in ("timeout",) if name in found}}
+        prices = found.get("prices")
+        if prices is not None:
+            reading, writing = prices
+            found["prices"] = (float(reading), float(writing))
+    except (TypeError, ValueError):
+        raise InputError("timeout is a number of seconds, and prices are two numbers") from None
+    return Settings(**found)
+
+
+def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the settings file says of the model, nothing where there is none."""
+    named = environ.get(FILE)
+    home = environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME", ""), ".config")  # noqa: PTH118 - may be ""
+    path = Path(named) if named else Path(home) / "forethought" / "settings.yaml"
+    if not named and not path.is_file():
+        return {}
+    from planner.documents.yaml_text import parse_yaml  # noqa: PLC0415 - few have a settings file
+    from planner.pddl.text import read_text  # noqa: PLC0415 - as above
+
+    documents = parse_yaml(read_text(path), str(path))
+    found = documents[0].get("language_model") if documents and isinstance(documents[0], Mapping) else None
+    if not isinstance(found, Mapping):
+        hint = "such as 'language_model: {model: llama3, url: http://localhost:11434/v1}'"
+        raise InputError(f"{path}: no mapping 'language_model'", hint=hint)
+    return dict(found)
+
+
+def model_of(given: Any = None) -> LanguageModel | None:
+    """Return the language model that `given` is or names, or else the one that is configured; None where none is."""
+    if given is not None and not isinstance(given, str | Mapping):
+        if isinstance(given, LanguageModel):
+            return given
+        raise InputError(f"a {type(given).__name__} is no language model", hint="it has 'async def answer(request)'")
+    settings = settings_of(given)
+    if settings is None:
+        return None
+    from executor.language.client import Client  # noqa: PLC0415 - takes seconds to import
+
+    return Client(settings)

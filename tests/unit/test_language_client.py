@@ -1,0 +1,177 @@
+"""The client of real models, against an endpoint on this machine: what it sends, what it takes, and how it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Self
+
+import pytest
+from pydantic import Field
+
+from executor.errors import NoAnswer, Unreachable
+from executor.language import Answer, Part, Purpose, Request, answered
+from executor.language.client import BLOCKED, Client
+from executor.language.settings import Settings, model_of, settings_of
+from executor.testing import ScriptedModel
+from planner.errors import InputError
+
+
+class Number(Answer):
+    number: int = Field(ge=1, le=9)
+
+
+REQUEST = Request(Purpose.FILL, "Give a number.", (Part("Said", "a small one"),), Number)
+
+
+class Endpoint:
+    """Answers chat completions with the texts or status codes that it was given, one after the other."""
+
+    def __init__(self, *said: str | int) -> None:
+        left, self.bodies, endpoint = list(said), [], self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                endpoint.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                what = left.pop(0)
+                code, text = (what, "no") if isinstance(what, int) else (200, what)
+                message = {"role": "assistant", "content": text}
+                body = {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "small",
+                    "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                    "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+                }
+                data = json.dumps(body if code == 200 else {"error": {"message": text}}).encode()
+                self.send_response(code)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_args) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *_error) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def allowed(monkeypatch) -> None:
+    monkeypatch.delenv(BLOCKED, raising=False)
+
+
+def ask(settings: Settings, **options):
+    async def asked():
+        async with Client(settings) as client:
+            return await answered(client, REQUEST, Number, **options)
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.usefixtures("allowed")
+class TestEndpoint:
+    def test_an_endpoint_is_asked_for_json_of_the_schema(self) -> None:
+        with Endpoint('{"number": 3, "thought": "small"}') as endpoint:
+            found = ask(Settings("small", endpoint.url, prices=(1.0, 10.0)))
+        assert found.value.number == 3
+        (body,) = endpoint.bodies
+        assert body["response_format"]["json_schema"]["schema"]["properties"]["number"]["maximum"] == 9
+        assert [message["content"] for message in body["messages"]] == ["Give a number.", "Said:\na small one"]
+
+    def test_what_it_takes_is_counted(self) -> None:
+        from executor.language import Meter
+
+        meter = Meter()
+        with Endpoint('{"number": 12}', '{"number": 4}') as endpoint:
+            assert ask(Settings("small", endpoint.url, prices=(1.0, 10.0)), meter=meter).rounds == 2
+        assert (meter.spent.calls, meter.spent.input_tokens, meter.spent.output_tokens) == (2, 200, 20)
+        assert meter.spent.money == pytest.approx(400 / 1_000_000)
+
+    def test_fences_around_json_do_no_harm_and_words_can_ask_for_it(self) -> None:
+        with Endpoint('```json\n{"number": 5}\n```') as endpoint:
+            assert ask(Settings("small", endpoint.url, output="prompted")).value.number == 5
+        assert "fits this schema" in endpoint.bodies[0]["messages"][0]["content"]
+        assert "response_format" not in endpoint.bodies[0]
+
+    def test_what_may_pass_is_tried_again(self) -> None:
+        with Endpoint(503, 429, '{"number": 5}') as endpoint:
+            assert ask(Settings("small", endpoint.url, retries=2)).value.number == 5
+
+    def test_what_will_not_pass_is_not(self) -> None:
+        with Endpoint(401, '{"number": 5}') as endpoint, pytest.raises(Unreachable):
+            ask(Settings("small", endpoint.url))
+        assert len(endpoint.bodies) == 1
+
+    def test_nobody_there_is_said(self) -> None:
+        with pytest.raises(Unreachable):
+            ask(Settings("small", "http://127.0.0.1:9/v1", retries=0, timeout=2))
+
+    def test_nonsense_is_no_answer(self) -> None:
+        with Endpoint("seven", "eight") as endpoint, pytest.raises(NoAnswer, match="not JSON"):
+            ask(Settings("small", endpoint.url), rounds=2)
+
+
+def test_real_models_are_never_called_in_tests() -> None:
+    with pytest.raises(Unreachable, match="are not called here"):
+        ask(Settings("small", "http://127.0.0.1:9/v1"))
+
+
+def test_an_unknown_model_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be had"):
+        model_of("nobody:nothing")
+
+
+class TestSettings:
+    def test_arguments_go_before_the_environment_and_that_before_the_file(self, tmp_path) -> None:
+        path = tmp_path / "settings.yaml"
+        path.write_text("language_model: {model: filed, url: 'http://file/v1', prices: [1, 2], timeout: 5}\n")
+        environ = {"FORETHOUGHT_SETTINGS": str(path)}
+        assert settings_of(None, environ) == Settings("filed", "http://file/v1", timeout=5.0, prices=(1.0, 2.0))
+        environ |= {"FORETHOUGHT_MODEL": "set", "FORETHOUGHT_MODEL_TIMEOUT": "7"}
+        assert settings_of(None, environ) == Settings("set", "http://file/v1", timeout=7.0, prices=(1.0, 2.0))
+        assert settings_of("given", environ).model == "given"
+        assert settings_of({"model": "given", "output": "tool"}, {}).output == "tool"
+
+    def test_without_any_there_is_none(self, tmp_path) -> None:
+        assert settings_of(None, {"HOME": str(tmp_path)}) is None
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"model": "a", "uri": "b"}, "no setting 'uri'"),
+            ({"url": "http://x"}, "there is an endpoint, and no model"),
+            ({"model": "a", "timeout": "soon"}, "timeout is a number"),
+            ({"model": "a", "prices": 3}, "prices are two numbers"),
+            ({"model": "a", "output": "sung"}, "output is one of"),
+            ({"model": "a", "retries": -1}, "retries is a number"),
+        ],
+    )
+    def test_what_means_nothing_is_refused(self, given, message, tmp_path) -> None:
+        with pytest.raises(InputError, match=message):
+            settings_of(given, {"HOME": str(tmp_path)})
+
+    @pytest.mark.parametrize("text", ["", "model: x", "language_model: [1]", "language_model: {"])
+    def test_a_file_that_means_nothing_is_refused(self, text, tmp_path) -> None:
+        path = tmp_path / "settings.yaml"
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"settings\.yaml"):
+            settings_of(None, {"FORETHOUGHT_SETTINGS": str(path)})
+
+    def test_models_are_taken_as_they_are(self) -> None:
+        model = ScriptedModel([])
+        assert model_of(model) is model
+        with pytest.raises(InputError, match="no language model"):
+            model_of(7)
