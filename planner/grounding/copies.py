@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from planner.task import GroundAction
 
 
-def without_needless_copies(actions: Sequence[GroundAction]) -> tuple[GroundAction, ...]:
-    """Return `actions` without those that do what another copy of the same step does, and require more for it."""
+def without_needless_copies(actions: Sequence[GroundAction], outcomes: Container[str]) -> tuple[GroundAction, ...]:
+    """Return `actions` without those that do what another copy of the same step does, and require more for it.
+
+    Actions named in `outcomes` all stay: each is one of the things that may come of a choice with its precondition.
+    """
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, action in enumerate(actions):
-        groups.setdefault((action.step.action, action.step.arguments), []).append(number)
-    if len(groups) == len(actions):
-        return tuple(actions)
+        if action.step.action not in outcomes:
+            groups.setdefault((action.step.action, action.step.arguments), []).append(number)
     dropped = {
         number
         for numbers in groups.values()

@@ -69,7 +69,7 @@ def ground_adl(source: Problem, budget: Budget, together: Mapping[str, str], *, 
         found.task.tables = []
     if not whole:
         keep_relevant(found.task, relevant_literals(found.task, budget), budget, together)
-    return _finish(found.task, found.atoms, budget)
+    return _finish(found.task, found.atoms, budget, together)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +144,11 @@ def _literal(literal: Literal, atoms: Sequence[Atom]) -> Atom | Not:
     return atoms[literal] if literal >= 0 else Not(atoms[~literal])
 
 
-def _finish(task: RawTask, atoms: list[Atom], budget: Budget) -> Task:
+def _finish(task: RawTask, atoms: list[Atom], budget: Budget, together: Mapping[str, str]) -> Task:
     """Return the task: facts numbered, mutex groups found, negations written where they are needed."""
     frame, numbers = framed(task, atoms, without_clashes(task, atoms, budget))
     finisher = Finisher(numbers, task)
-    actions = without_needless_copies(finisher.actions(budget))
+    actions = without_needless_copies(finisher.actions(budget), together)
     return replace(frame, actions=actions, resolution=finisher.resolution)
 
 
