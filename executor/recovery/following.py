@@ -11,6 +11,7 @@ from typing import Any, Final, TypeGuard
 
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import steps_of
+from executor.record.allowance import left_of
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.failures import Key
 from executor.record.state import RunState
@@ -19,7 +20,7 @@ from executor.recovery.options import Options
 from executor.recovery.policy import Recovery
 from planner.errors import ForethoughtError
 from planner.model import Action, Atom, Goal, Number, Problem
-from planner.plan import Step, exact_sum
+from planner.plan import Step, exact
 from planner.records import replace
 from planner.repair.bans import barred
 from planner.uncertain.aims import Objective
@@ -117,13 +118,9 @@ class Following:
 
     def _spent(self) -> dict[str, Number]:
         """Return what the steps so far took of each budget, as declared, failed attempts included."""
-        problem, simulation = self.state.problem, self.state.beliefs.simulation
-        found: dict[str, list[Number]] = {name: [] for name in problem.budgets}
-        for record in self.state.steps.values() if found else ():
-            takes = {"cost": simulation.cost(record.step), **simulation.uses(record.step)}
-            for name, numbers in found.items():
-                numbers.append(takes.get(name, 0) * record.attempts)
-        return {name: exact_sum(numbers) for name, numbers in found.items()}
+        problem = self.state.problem
+        left = left_of(problem, self.state, ()).budgets if problem.budgets else {}
+        return {name: exact(budget - left[name]) for name, budget in problem.budgets.items()}
 
     async def decide_again(self, about: str) -> bool:
         """Find another policy, from what is believed now, and take its first step; return whether there is one.
@@ -162,10 +159,9 @@ class Following:
 
     def _problem(self, forbidden: Iterable[Key]) -> Problem:
         """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
-        problem, spent = self.options.problem(), self._spent()
+        problem = self.options.problem()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
-        left = {name: max(budget - spent[name], 0) for name, budget in problem.budgets.items()}
-        problem = replace(problem, goal=goal, budgets=left)
+        problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
         return barred(problem, [Atom(*key) for key in forbidden], ())
 
     def _hopeless(self, failed: Iterable[Step]) -> set[Key]:
