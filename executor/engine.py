@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from executor.follow.listeners import Follower, Listener
 from executor.handle import Outcome, Run, running_loop
 from executor.journal import Durability, Journal
 from executor.learning.pricing import Learned, Pricing
-from executor.planning import Planned, given, searched
+from executor.planning import Planned, given, reserved, searched
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
 from executor.record import stored
 from executor.record.encoding import from_data
@@ -30,6 +30,7 @@ from executor.steps.slots import Slots
 from executor.world.context import CAPACITY, Memory
 from executor.world.data import loaded
 from executor.world.world import World
+from planner.candidates import CandidateSet
 from planner.kinds import AnyProblem
 from planner.model import Problem
 from planner.plan import Plan, Result
@@ -37,6 +38,8 @@ from planner.uncertain.decision import Decision
 from planner.uncertain.policy import Policy
 
 __all__ = ["Executor", "Outcome", "Run"]
+
+Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision
 
 
 @dataclass(slots=True, eq=False)
@@ -82,19 +85,20 @@ class Executor:
         self.performer = Performer(Slots(self.concurrency))
         self.pricing = Pricing.of(self.learned, self.journal)
 
-    async def run(self, what: AnyProblem | Plan | Result | ActionPlan | Policy | Decision, **options: Any) -> Outcome:
+    async def run(self, what: Runnable, **options: Any) -> Outcome:
         """Carry out a plan, a policy, or a problem's best one, and return how it ended; see `start`."""
         outcome: Outcome = await self.start(what, **options)
         return outcome
 
     def start(
         self,
-        what: AnyProblem | Plan | Result | ActionPlan | Policy | Decision,
+        what: Runnable,
         *,
         run: str | None = None,
         memory: Mapping[str, Any] | None = None,
         entities: Mapping[str, object] | None = None,
         learned: Learned | None = None,
+        alternatives: Iterable[Plan | Result | ActionPlan] | CandidateSet = (),
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or a problem's best one: `planning` are options of `solve`, in a thread.
@@ -102,7 +106,8 @@ class Executor:
         In the model "policy" a problem is decided, and `planning` are options of `decide`.
 
         Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
-        `learned`, that of the executor counts.
+        `learned`, that of the executor counts. `alternatives` are other plans for the same, such as `k_best` gives:
+        where the plan fails, the end of one of them is taken that fits what was observed.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
@@ -116,23 +121,24 @@ class Executor:
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
         begun = Run(self, run or uuid4().hex[:12], pricing)
         if made is not None:
-            begun.take(self._state(made))
+            begun.take(self._state(made := reserved(made, alternatives)))
         if run is not None:
             self._name(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._carried_out(begun, made or (what, planning), memory or {}))
+        begun.start(self._carried_out(begun, made or (what, planning), memory or {}, alternatives))
         return begun
 
     async def _carried_out(
-        self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any]
+        self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> Outcome:
         """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
         if isinstance(what, Planned):
             made = what
         else:
             try:
-                made = await searched(self.world, *what, run.called_off, pricing=run.pricing, model=self.model)
+                found = await searched(self.world, *what, run.called_off, pricing=run.pricing, model=self.model)
+                made = reserved(found, alternatives)
             except BaseException:
                 self._names.discard(run.id)
                 raise

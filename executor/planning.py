@@ -9,9 +9,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from executor.learning.pricing import Pricing
-from executor.plans.action_plan import ActionPlan, stated
+from executor.plans.action_plan import ActionPlan, stated, texts_of
+from executor.plans.alternatives import alternatives_of
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
+from planner.candidates import CandidateSet
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import is_other_problem
 from planner.model import Goal, Problem, SoftGoal
@@ -59,9 +61,7 @@ def given(
         return None
     if isinstance(what, Result):
         what = what.expect_plan()
-    if isinstance(what, Decision):
-        what.expect_policy()
-    if not isinstance(what, Plan | ActionPlan | Policy | Decision):
+    if not isinstance(what, Plan | ActionPlan | CandidateSet | Policy | Decision):
         hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
         raise InputError(f"a {type(what).__name__} is nothing to carry out", hint=hint)
     if planning:
@@ -72,10 +72,24 @@ def given(
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
-    if isinstance(what, Policy | Decision):
-        return Planned(ActionPlan.of(what), (what.expect_policy() if isinstance(what, Decision) else what).problem)
-    problem = what.problem.classical if is_other_problem(what.problem) else what.problem
-    return Planned(ActionPlan.of(what), problem)
+    made = ActionPlan.of(what)
+    if isinstance(what, Decision):
+        what = what.expect_policy()
+    source = what.plans[0].problem if isinstance(what, CandidateSet) else what.problem
+    return Planned(made, source.classical if is_other_problem(source) else source)
+
+
+def reserved(made: Planned, alternatives: Any) -> Planned:
+    """Return what is planned with `alternatives`, other plans for the same, and itself among them.
+
+    Raises `InputError` for what are no plans, and `PlanError` for plans that do not fit the problem.
+    """
+    others = alternatives_of(alternatives, made.problem) or made.plan.alternatives
+    if not others:
+        return made
+    own = texts_of([[each.step(made.problem.domain) for each in made.plan.steps]])
+    plan = made.plan.model_copy(update={"alternatives": tuple(dict.fromkeys([*own, *others]))})
+    return replace(made, plan=plan)
 
 
 async def searched(

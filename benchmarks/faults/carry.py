@@ -13,13 +13,15 @@ from typing import Any, Final
 
 from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.policies import as_policy
+from benchmarks.faults.pool import classical
 from benchmarks.faults.setting import Setting
 from executor.engine import Executor, Outcome
-from executor.plans.action_plan import ActionPlan
+from executor.plans.action_plan import ActionPlan, ExecutionModel, texts_of
 from executor.record.events import Asked, Event, Rung, RungTaken
 from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import Crash, SimulatedWorld, run_virtual
+from planner.model.domain import creates_objects
 
 RUN: Final = "r"
 MOST_CRASHES: Final = 5
@@ -116,7 +118,11 @@ def _planned(setting: Setting) -> ActionPlan:
     policy = as_policy(setting.plan) if setting.model == "policy" else None
     if policy is not None:
         return ActionPlan.of(policy)
-    return ActionPlan.of(setting.plan, model="sequential" if setting.model == "policy" else setting.model)
+    model: ExecutionModel = "sequential" if setting.model == "policy" else setting.model
+    plan = ActionPlan.of(setting.plan, model=model)
+    if not setting.is_candidate or creates_objects(classical(setting.plan).domain):
+        return plan
+    return plan.model_copy(update={"alternatives": texts_of([setting.plan.steps])})
 
 
 async def _once(executor: Executor, setting: Setting, carried: Carried) -> Outcome:

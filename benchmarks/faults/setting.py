@@ -30,7 +30,10 @@ CHANGES: Final = frozenset({FaultKind.CHANGE_BEFORE, FaultKind.CHANGE_DURING, Fa
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One run. `is_honest`: a person is there to be asked, and says what is true after having waited."""
+    """One run. `is_asked`: a person is there to be asked, and says what is true after having waited.
+
+    With `is_candidate`, the run may go on with the end of its plan, from wherever that fits.
+    """
 
     seed: int
     kind: FaultKind
@@ -43,6 +46,7 @@ class Setting:
     skills: int
     has_journal: bool
     is_asked: bool
+    is_candidate: bool = False
 
     @property
     def is_clear(self) -> bool:
@@ -79,6 +83,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
         skills=skills,
         has_journal=kind in CRASHES or dice.random() < 0.2,
         is_asked=dice.random() < 0.5,
+        is_candidate=dice.random() < 0.3,
     )
 
 

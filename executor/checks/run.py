@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from executor.checks.alternatives import check_alternatives
 from executor.checks.conditions import check_conditions, check_stated
 from executor.checks.findings import PLAN, PlanFinding
 from executor.checks.limits import check_limits
@@ -78,6 +79,7 @@ def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_ord
     findings, steps = check_stated(problem, plan.model_copy(update={"steps": tuple(fit)}))
     places = {each.id: number for number, each in enumerate(plan.steps)}
     yield from (replace(each, path=("steps", places[each.step], *each.path[2:])) for each in findings)
+    yield from check_alternatives(plan, told.problem)
     if told.has_start:
         left_out = list(_left_out(plan, vocabulary, bad, problem))
         if plan.policy is not None:

@@ -22,6 +22,7 @@ from executor.plans.references import references
 from executor.plans.supposed import texts_by_step
 from executor.world.iterators import listed
 from executor.world.policy import Choice, OnError, Policy
+from planner.candidates import CandidateSet
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace, Place
@@ -30,10 +31,10 @@ from planner.declare.types import Types
 from planner.documents.atoms import Notation
 from planner.documents.constraints import constraint_document, demand_of
 from planner.documents.schema import ConstraintDocument, NetworkDocument
-from planner.errors import PlanError
+from planner.errors import NoPlan, PlanError
 from planner.kinds import is_other_problem
-from planner.model import Action, Constraint, DomainModel, Goal, Metric, Object, Problem
-from planner.plan import Plan, Result, Step, Supposition
+from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
+from planner.plan import Plan, Result, Status, Step, Supposition
 from planner.uncertain import policy as policies
 from planner.uncertain.decision import Decision
 from planner.validate import validate
@@ -212,7 +213,8 @@ class ActionPlan(_Part):
     and `constraints` those on the way to the goal, as documents write them. `supposes` are literals on which the goal
     rests itself; where it is not stated, patches of the plan do not suppose anything, either. A plan without steps may
     follow a `policy`, the data of `Policy.to_dict`, with the `objective` and the `penalty` of `decide`, by which
-    another one is found where nobody foresaw what came.
+    another one is found where nobody foresaw what came. `alternatives` are other plans for the same, each a list of
+    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -236,15 +238,18 @@ class ActionPlan(_Part):
     tasks: list[str] | NetworkDocument | None = None
     decomposition: dict[str, Any] | None = None
     policy: dict[str, Any] | None = None
+    alternatives: tuple[Texts, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan | Result | policies.Policy | Decision, **fields: Any) -> Self:
+    def of(cls, plan: Plan | Result | CandidateSet | policies.Policy | Decision, **fields: Any) -> Self:
         """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
 
         The execution model is hierarchical for a plan that came of tasks, policy for a policy, else sequential. Steps
         are `s1`, `s2`, …. The metadata say when it was made and, where all actions have a duration, how long it is
-        thought to take.
+        thought to take. The first of several candidates is the plan, and all are its alternatives.
         """
+        if isinstance(plan, CandidateSet):
+            return cls.of(_first(plan), **{"alternatives": texts_of([each.steps for each in plan.plans]), **fields})
         if isinstance(plan, policies.Policy | Decision):
             return cls(**{**_followed(plan), **fields})
         if isinstance(plan, Result):
@@ -293,6 +298,17 @@ def _decomposed(plan: Plan) -> dict[str, Any]:
     from htn.documents import tasks_document  # noqa: PLC0415 - most plans came of no tasks
 
     return {"tasks": tasks_document(plan.problem), "decomposition": plan.tree.to_dict()}
+
+
+def texts_of(plans: Iterable[Iterable[Step]]) -> tuple[tuple[str, ...], ...]:
+    """Return the steps of plans as the texts of their ground actions."""
+    return tuple([tuple([str(Atom(step.action, step.arguments)) for step in steps]) for steps in plans])
+
+
+def _first(found: CandidateSet) -> Plan:
+    if not found.plans:
+        raise NoPlan(Result(Status.UNKNOWN, found.stopped_by, reason="there is no candidate"))
+    return found.plans[0]
 
 
 def _followed(found: policies.Policy | Decision) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class Rung(Enum):
 
     RETRY = "the same step again"
     SKILL = "another handler for the same action"
+    CANDIDATE = "the end of another candidate, which fits"
     PATCH = "the cheapest way back into the plan"
     REPLAN = "another plan, perhaps with less of the soft goals"
     ASK = "a question to somebody who may know"

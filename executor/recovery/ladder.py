@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from executor.learning.pricing import Pricing
@@ -19,7 +20,9 @@ from executor.recovery.policy import Recovery
 from executor.recovery.questions import Questions
 from executor.recovery.replanning import Replanning
 
-PLANS: Final = frozenset({Rung.PATCH, Rung.REPLAN})
+PLANS: Final = frozenset({Rung.CANDIDATE, Rung.PATCH, Rung.REPLAN})
+MEANWHILE: Final = frozenset({Rung.CANDIDATE, Rung.PATCH})
+"""The rungs that are taken while steps are at work, if they come first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,8 +62,8 @@ class Ladder:
     ) -> bool:
         """Take rung after rung, until the run can go on; return whether it can.
 
-        Only the first, a patch, is taken `meanwhile`: while other steps are at work. Where a step asks for another
-        plan, one that works is kept only if there is none better.
+        Only the first, candidates and a patch, are taken `meanwhile`: while other steps are at work. Where a step asks
+        for another plan, one that works is kept only if there is none better.
         """
         self.reasons.clear()
         about = failed[-1].id if failed else is_asked_by or ""
@@ -101,7 +104,7 @@ class Ladder:
         """Return the rungs that may be taken now."""
         rungs = self.recovery.rungs
         if meanwhile:
-            rungs = tuple([rung for rung in rungs[:1] if rung is Rung.PATCH])
+            rungs = tuple(takewhile(MEANWHILE.__contains__, rungs))
         if self._is_spent:
             most = self.recovery.most_patches
             self.reasons.append(f"there were {most} patches and new plans, and no more are allowed")
@@ -111,10 +114,10 @@ class Ladder:
     async def _take(self, rung: Rung, about: str) -> bool:
         """Take one rung; return whether the run can go on."""
         match rung:
+            case Rung.CANDIDATE:
+                return await self.replanning.take_candidate(about)
             case Rung.PATCH:
-                if await self.replanning.patch(about):
-                    return True
-                return await self.survey.everywhere() and await self.replanning.patch(about)
+                return await self._patch(about)
             case Rung.REPLAN:
                 return await self.replanning.replan(about)
             case Rung.ASK if self.asking.ask is not None:
@@ -122,6 +125,11 @@ class Ladder:
             case Rung.COMPENSATE:
                 return await self.compensation.begin(about)
         return False
+
+    async def _patch(self, about: str) -> bool:
+        if await self.replanning.patch(about):
+            return True
+        return await self.survey.everywhere() and await self.replanning.patch(about)
 
     async def _ask(self, about: str) -> bool:
         if not await self.questions.is_worth_a_try(about, self.reasons):

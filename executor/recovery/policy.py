@@ -11,7 +11,7 @@ from planner.errors import InputError, did_you_mean
 
 SECONDS: Final = 10.0
 """The time for one patch, where nothing else is said."""
-RUNGS: Final = (Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
+RUNGS: Final = (Rung.CANDIDATE, Rung.PATCH, Rung.REPLAN, Rung.ASK, Rung.COMPENSATE)
 """The rungs that a run takes after retries."""
 
 PROOF_SECONDS: Final = 1.0
@@ -27,7 +27,8 @@ class Recovery:
     left to a run but to compensate; after `most_repeats` that led to the same steps while the same facts were believed,
     these steps are no way out any more (unless chance has a part in it: actions with outcomes, or with a risk). A run
     that came of tasks does these tasks; where they cannot be done, one may `leave_tasks` and go on to the goal by any
-    steps, if there is a goal: it is LOWERED then.
+    steps, if there is a goal: it is LOWERED then. The end of another candidate that fits is taken without a search;
+    where it `compares`, only if no patch of less cost is found in a second.
     """
 
     rungs: tuple[Rung, ...] = RUNGS
@@ -36,6 +37,7 @@ class Recovery:
     most_patches: int = 100
     most_repeats: int = 3
     leave_tasks: bool = False
+    compares: bool = False
 
     def __post_init__(self) -> None:
         given = (self.rungs,) if isinstance(self.rungs, str | Rung) else tuple(self.rungs)
@@ -51,6 +53,7 @@ class Recovery:
             ("most_patches", _is_count(self.most_patches), "a number, 0 or more"),
             ("most_repeats", _is_count(self.most_repeats), "a number, 0 or more"),
             ("leave_tasks", isinstance(self.leave_tasks, bool), "True or False"),
+            ("compares", isinstance(self.compares, bool), "True or False"),
         ):
             if not fits:
                 raise InputError(f"{name} is {what}, not {getattr(self, name)!r}")

@@ -14,12 +14,14 @@ from executor.plans.supposed import texts_by_step
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.recovery.candidates import Candidates
 from executor.recovery.hierarchy import TASKS, goes_on, repairing
 from executor.recovery.hints import hints, preferred
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
-from planner.plan import Step, exact_sum
+from planner.plan import Status, Step, exact_sum
 from planner.repair import Patch, patch
+from planner.repair.patching import after
 
 if TYPE_CHECKING:
     from htn.repair import Repair
@@ -44,6 +46,26 @@ class Replanning:
     def skip(self, number: int) -> None:
         """Leave out the next `number` steps."""
         self._change(self.options.left()[number:], 0, number, "what they are for has come about by itself")
+
+    async def take_candidate(self, about: str) -> bool:
+        """Go on with the end of another candidate, if the run has one that leads from here to the goal."""
+        candidates = Candidates(self.options, self.recovery.weight)
+        left, declared = self.options.left(), self.options.asked()
+        if self.state.hierarchy is not None or declared.unknown or not candidates.are_there():
+            return False
+        steps, done = [record.step for record in left], [record.step for record in self.options.fixed()]
+        barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
+
+        def look() -> Patch:
+            problem = declared if self.pricing is None else self.pricing.priced(declared)
+            found = candidates.patch(after(problem, done), steps)
+            if found.objective is None or not self.recovery.compares:
+                return found
+            weight = self.recovery.weight
+            other = patch(problem, steps, weight=weight, fixed=done, forbidden=barred, time_limit=limit)
+            return found if other.objective is None or other.objective >= found.objective else _dearer(found, other)
+
+        return await self._take(Rung.CANDIDATE, about, left, look)
 
     async def patch(self, about: str) -> bool:
         """Find the cheapest way back into the plan."""
@@ -76,9 +98,23 @@ class Replanning:
     async def _search(
         self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step], works: bool = False
     ) -> bool:
-        left, started = self.options.left(), time.perf_counter()
+        left = self.options.left()
         wanted = [each for each in hints(self.state, about) if each not in forbidden | not_first]
-        found = await asyncio.to_thread(self._searching(left, forbidden, not_first, wanted))
+        search = self._searching(left, forbidden, not_first, wanted)
+        return await self._take(rung, about, left, search, works=works)
+
+    async def _take(
+        self,
+        rung: Rung,
+        about: str,
+        left: Sequence[StepRecord],
+        search: Callable[[], Patch | Repair],
+        *,
+        works: bool = False,
+    ) -> bool:
+        """Make what `search` finds the plan; return whether it helps."""
+        started = time.perf_counter()
+        found = await asyncio.to_thread(search)
         took = time.perf_counter() - started
         why = self._objection(found)
         if works and not why and not (found.new or found.dropped):
@@ -153,6 +189,12 @@ class Replanning:
     def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
         """Return `steps` with ids that no step of the run has had."""
         return list(steps_of(steps, self.state.domain, self.state.steps))
+
+
+def _dearer(found: Patch, other: Patch) -> Patch:
+    """Return that the candidate in `found` is not taken, as there is a patch for less."""
+    reason = f"a patch has the objective {other.objective}, and the best candidate {found.objective}"
+    return Patch(Status.UNKNOWN, found.stopped_by, reason=reason)
 
 
 def _new(found: Patch | Repair) -> list[Step]:
