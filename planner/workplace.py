@@ -79,24 +79,25 @@ class Workplace:
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
-            search = compiled_search(self._packed(), name, heuristic, costs, states=most, landmarks=landmarks)
+            search = compiled_search(self.packed(), name, heuristic, costs, states=most, landmarks=landmarks)
             return search(self.run)
 
         kind = HEURISTICS[heuristic or "blind"]
-        if (name, heuristic) in COMPILED and self._fits():
-            ending = yield from tiered(reference, compiled, large=self._is_large(), again=states is None)
+        if (name, heuristic) in COMPILED and self.fits():
+            ending = yield from tiered(reference, compiled, large=self.is_large(), again=states is None)
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
 
-    def _fits(self) -> bool:
+    def fits(self) -> bool:
         """Return whether costs are such that machine code can add them up."""
         return sum(self.space.costs) < MOST_TOGETHER
 
-    def _is_large(self) -> bool:
+    def is_large(self) -> bool:
+        """Return whether machine code had better begin, if there is some."""
         return len(self.space.costs) >= MANY_ACTIONS
 
-    def _packed(self) -> Board:
+    def packed(self) -> Board:
         """Return the task as arrays."""
         if self._board is None:
             from planner.compiled import library  # noqa: PLC0415 - only for what lasts
@@ -128,11 +129,11 @@ class Workplace:
         def compiled() -> Steps:
             from planner.compiled.searches import part_search  # noqa: PLC0415 - only for what lasts
 
-            return Windows(self.space, self.run, part_search(self._packed(), costs)).steps()
+            return Windows(self.space, self.run, part_search(self.packed(), costs)).steps()
 
-        if not self._fits():
+        if not self.fits():
             return (yield from reference())
-        return (yield from tiered(reference, compiled, large=self._is_large(), again=False))
+        return (yield from tiered(reference, compiled, large=self.is_large(), again=False))
 
     def relaxed(self) -> Steps:
         """Try cheapest relaxed plans."""

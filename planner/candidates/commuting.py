@@ -7,6 +7,8 @@ are one plan in several orders (a trace: Mazurkiewicz, 1977).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
 
@@ -40,6 +42,17 @@ class Commuting:
             or mine.adds & theirs.deletes
             or mine.deletes & theirs.adds
         )
+
+    def first(self, plan: Sequence[int]) -> tuple[int, ...]:
+        """Return the order of `plan` that comes first in the alphabet of the actions."""
+        rest, found = [*plan], []
+        while rest:
+            best = 0
+            for place in range(1, len(rest)):
+                if rest[place] < rest[best] and all(self.independent(rest[place], each) for each in rest[:place]):
+                    best = place
+            found.append(rest.pop(best))
+        return tuple(found)
 
     def _of(self, number: int) -> Touched:
         if number not in self._touched:

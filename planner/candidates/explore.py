@@ -13,7 +13,7 @@ from planner.annotations import Any, Final
 from planner.records import dataclass
 from planner.search.astar import PathMax
 from planner.search.queues import LastIn
-from planner.search.run import Estimate, Knowing
+from planner.search.run import Ending, Estimate, Knowing, Steps
 from planner.search.space import Space
 from planner.task import INFINITY, State
 
@@ -40,15 +40,17 @@ class Explored:
         self.optimum: int | None = None
         self.expanded = self.evaluated = self.generated = 0
 
-    def first(self) -> Generator[None]:
+    def first(self) -> Steps:
         """Expand until the cheapest plan is known, or that there is none."""
         while self.optimum is None and self._waiting:
             yield from self._next_level()
+        return Ending.EXHAUSTED
 
-    def through(self, bound: int) -> Generator[None]:
+    def through(self, bound: int) -> Steps:
         """Expand all states through which a plan might cost no more than `bound`."""
         while self.lowest <= bound and self._waiting:
             yield from self._next_level()
+        return Ending.EXHAUSTED
 
     def _next_level(self) -> Generator[None]:
         """Expand all states with the lowest f, those that come to have it included."""

@@ -42,9 +42,8 @@ def candidates(
     independent steps come once, unless `orders`: two steps are independent if neither changes what the other reads, nor
     undoes what the other does. A plan is wasteful, and left out unless `wasteful`, if some of its steps can be left out
     and the others, in their order, are a plan as well: so is all that goes through one state twice. Steps that cannot
-    change anything are in no plan. Wasteful plans come by cost and then by length, and may be infinitely many.
-
-    Plans that do not keep budgets and deadline are left out; how long one takes is that of the order in which it comes.
+    change anything are in no plan. Wasteful plans may be infinitely many: where steps cost nothing, they come by cost
+    and then by length.
 
     `time_limit` is in seconds that the iterator is at work, `memory_limit` in GiB of the process; None is no limit. The
     iterator ends where a limit is reached, and says so.
@@ -126,28 +125,22 @@ class Candidates(Iterator[Plan]):
         raise StopIteration
 
     def _found(self) -> Iterator[Plan]:
-        from planner.candidates.listing import Listing  # noqa: PLC0415 - what is asked for first may be refused
+        from planner.candidates.exploring import exploration  # noqa: PLC0415 - what is asked for may be refused
+        from planner.candidates.listing import Listing  # noqa: PLC0415 - as above
         from planner.grounding import ground  # noqa: PLC0415 - as above
+        from planner.search import Run, Space  # noqa: PLC0415 - as above
+        from planner.workplace import Workplace  # noqa: PLC0415 - as above
 
         task = self._task = ground(self.problem, self._budget, whole=self._wasteful)
         if task.unreachable_goal is not None:
             return
-        costs = [action.cost for action in task.actions]
-        explored, commuting, check = self._exploration(task), self._commuting(task), self._budget.check
-        self._listing = Listing(explored, costs, commuting, self._limit, check, frugal=not self._wasteful)
+        check, space, commuting = self._budget.check, Space(task), self._commuting(task)
+        explored = exploration(Workplace(task, space, Run(), check), past_goals=self._wasteful)
+        self._listing = Listing(space, explored, commuting, self._limit, check, frugal=not self._wasteful)
         for plan in self._listing.plans():
-            self._budget.check()
+            check()
             if plan is not None:
                 yield self._checked(task, plan)
-
-    def _exploration(self, task: Task) -> Any:
-        from planner.candidates.explore import Explored  # noqa: PLC0415 - as above
-        from planner.heuristics import REGISTRY  # noqa: PLC0415 - as above
-        from planner.search import Space  # noqa: PLC0415 - as above
-
-        space = Space(task)
-        estimate = REGISTRY["lmcut"].build(task, space.costs, self._budget.check)
-        return Explored(space, estimate, past_goals=self._wasteful)
 
     def _commuting(self, task: Task) -> Any:
         from planner.candidates.commuting import Commuting  # noqa: PLC0415 - as above

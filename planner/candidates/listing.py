@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 
 from planner.annotations import Final, Protocol
 from planner.candidates.commuting import Commuting
 from planner.candidates.completions import Completions
 from planner.candidates.lengths import UNIT, WithLengths, weights_of
 from planner.candidates.part import Part
+from planner.candidates.waste import is_wasteful
+from planner.search.run import Steps
+from planner.search.space import Space
 from planner.task import INFINITY
 
 MORE: Final = 1.2
-"""Where more states have to be expanded, so many times as many are, if another bound would be next after few."""
+"""States are expanded until they are so many times as many, before what there is now is looked at."""
 
 
 class Exploration(Protocol):
@@ -30,18 +33,18 @@ class Exploration(Protocol):
     def expanded(self) -> int:
         """How many states were expanded."""
 
-    def first(self) -> Generator[None]:
-        """Expand until the cheapest plan is known, or that there is none."""
+    def first(self) -> Steps:
+        """Expand until the cheapest plan is known, or that there is none; INCOMPLETE where it gives up."""
 
-    def through(self, bound: int) -> Generator[None]:
-        """Expand all states through which a plan might cost no more than `bound`."""
+    def through(self, bound: int) -> Steps:
+        """Expand all states through which a plan might cost no more than `bound`; INCOMPLETE where it gives up."""
 
     def part(self, bound: int) -> Part:
-        """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
+        """Return what plans go through that cost no more than `bound`, as far as it was expanded."""
 
 
 class Listing:
-    """The plans that `explored` has, whose actions have these `costs`, by their costs.
+    """The plans for the task of `space` that `explored` has, by their costs.
 
     Plans that cost more than `limit(optimum)` are left out. With `commuting`, each comes in one order of its
     independent steps. If `frugal`, those are left out of which some steps can be left out. All plans that were not
@@ -50,17 +53,20 @@ class Listing:
 
     def __init__(
         self,
+        space: Space,
         explored: Exploration,
-        costs: list[int],
         commuting: Commuting | None,
         limit: Callable[[int], int],
         check: Callable[[], None],
         *,
         frugal: bool,
     ) -> None:
-        self._explored, self._costs, self._commuting = explored, costs, commuting
+        self._space, self._explored, self._commuting = space, explored, commuting
         self._limit, self._check, self._frugal = limit, check, frugal
+        self._free_steps = 0 in space.costs
+        self._given: set[tuple[int, ...]] = set()
         self._step = 0
+        self._optimum = 0
         self.lower_bound = 0
 
     def plans(self) -> Generator[list[int] | None]:
@@ -70,33 +76,61 @@ class Listing:
         if explored.optimum is None:
             self.lower_bound = INFINITY
             return
-        bound, given, most = explored.optimum, 0, self._limit(explored.optimum)
+        bound = self.lower_bound = self._optimum = explored.optimum
+        most = self._limit(bound)
         while bound <= most:
-            self.lower_bound = bound
-            yield from self._expanded(bound, most)
-            before = given
-            completions = self._completions(explored.part(bound))
-            for number, plan in enumerate(completions):
-                if number < given:
-                    continue
-                given += 1
-                self.lower_bound = max(self.lower_bound, sum([self._costs[action] for action in plan]))
+            yield from self._early()
+            bound = yield from self._expanded(bound)
+            before, completions = len(self._given), self._completions(explored.part(bound))
+            for plan in self._new(map(tuple, completions)):
+                self.lower_bound = max(self.lower_bound, self._space.cost_of(plan))
                 yield plan
             self.lower_bound = self._in_costs(completions.beyond)
-            bound = min(self._raised(bound, few=given - before < before), max(self.lower_bound, most))
+            few = len(self._given) < 2 * before
+            bound = min(self._raised(bound, few=few), max(self.lower_bound, most))
 
-    def _expanded(self, bound: int, most: int) -> Generator[None]:
-        """Expand what a `bound` takes, and somewhat more if it takes little."""
+    def _early(self) -> Generator[list[int] | None]:
+        """Yield cheapest plans while others, that cost as much, may go through states that were not expanded yet.
+
+        Where steps cost nothing, there is no end of such plans, or they may turn out to be wasteful.
+        """
+        enough, bound = 0.0, self.lower_bound
+        for _ in self._explored.through(bound) if not self._free_steps else ():
+            if self._explored.expanded >= enough:
+                enough = self._explored.expanded * MORE
+                yield from self._new(self._first_orders(self._completions(self._explored.part(bound))))
+            yield None
+
+    def _first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
+        """Return the plans without those that are wasteful, in the order in which they will be given once more."""
+        for plan in completions:
+            spare = self._space.cost_of(plan) - self._optimum
+            if not self._frugal or is_wasteful(self._space, plan, spare) is False:
+                yield tuple(plan) if self._commuting is None else self._commuting.first(plan)
+
+    def _new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
+        """Return the plans that were not given yet, and note them."""
+        for plan in plans:
+            if plan not in self._given:
+                self._given.add(plan)
+                yield [*plan]
+
+    def _expanded(self, bound: int) -> Generator[None, None, int]:
+        """Expand what the next plan takes, and up to `bound` if that is little more; return up to what all is."""
         explored = self._explored
+        yield from explored.through(self.lower_bound)
         enough = explored.expanded * MORE
-        yield from explored.through(bound)
-        while explored.expanded < enough and explored.lowest <= most and explored.lowest < INFINITY:
-            yield from explored.through(explored.lowest)
+        for _ in explored.through(bound):
+            if explored.expanded >= enough:
+                return max(self.lower_bound, min(bound, explored.lowest - 1))
+            yield
+        return bound
 
     def _completions(self, part: Part) -> Completions:
+        costs = self._space.costs
         if self._frugal:
-            return Completions(part, self._costs, self._commuting, self._check, frugal=True)
-        weights = weights_of(self._costs)
+            return Completions(part, costs, self._commuting, self._check, frugal=True)
+        weights = weights_of(costs)
         return Completions(WithLengths(part, weights), weights, self._commuting, self._check, frugal=False)
 
     def _in_costs(self, weight: int) -> int:

@@ -5,7 +5,7 @@
     relaxed    the delete relaxation           build      what that process does
     arrays     making and lengthening them     astar      A* as the strategies know it
     registry   states, as they become more     lazy       lazy search, likewise
-    mcts       Monte-Carlo tree search, likewise
+    mcts       Monte-Carlo tree search         explored   A* that goes on after the first plan
     accounts   what was done, for statistics   searches   which searches there are
 
 `planner.kernels` has the inner loops.

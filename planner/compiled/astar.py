@@ -55,6 +55,7 @@ class CompiledAstar:
         self._number[n.FREE] = NOTHING
         self._number[n.PENDING] = -1
         self._number[n.MAX_COST] = max(board.costs, default=0)
+        self._number[n.UNTIL] = MOST_COST
         self._memory = self._first_memory(room)
 
     def _first_memory(self, room: int) -> Memory:
@@ -129,6 +130,13 @@ class CompiledAstar:
         states = self._number[n.STATES] + self._board.actions + 1
         if states > self._most_states or not self._grow_open():
             return False
+        self._grow_states(states)
+        if self._kind == kernel.LM_CUT:
+            self._grow_landmarks()
+        return True
+
+    def _grow_states(self, states: int) -> None:
+        """Make room for so many states."""
         memory, many = self._memory, self._number[n.STATES]
         if states > len(memory.nodes.parent):
             memory.nodes = _all(memory.nodes, states)
@@ -140,9 +148,6 @@ class CompiledAstar:
                     of=lengthened(old.of, length), many=lengthened(old.many, length), kept=lengthened(old.kept, length)
                 )
         memory.registry = with_table(memory.registry, many, states, self._board.packed.words, self._board.entries)
-        if self._kind == kernel.LM_CUT:
-            self._grow_landmarks()
-        return True
 
     def _grow_open(self) -> bool:
         number, memory = self._number, self._memory

@@ -56,7 +56,7 @@ class Effects:
             packing.coding,
             Actions(words(costs), self.before, self.middle),
             own,
-            _conditions(self.conditions),
+            conditions(self.conditions),
             _changes(self.changes),
             conjunction(task.goal, packing),
             tree,
@@ -81,7 +81,7 @@ def packed_space(
 
 def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
     """Return the condition that all `facts` hold."""
-    return _conditions([_test(facts, packing)])
+    return conditions([_test(facts, packing)])
 
 
 def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
@@ -146,7 +146,8 @@ def _merged(places: Iterable[tuple[int, int, int]]) -> Test:
     return list(merged.values())
 
 
-def _conditions(tests: Sequence[Test]) -> Conditions:
+def conditions(tests: Sequence[Test]) -> Conditions:
+    """Return these conjunctions as arrays."""
     starts, _ = flat([[0] * len(test) for test in tests])
     return Conditions(
         starts,

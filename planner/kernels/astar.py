@@ -36,10 +36,12 @@ from planner.kernels.numbers import (
     LONGEST,
     MAX_COST,
     MEMBERS,
+    PASSED,
     PAUSED,
     PENDING,
     REFERENCES,
     STATES,
+    UNTIL,
     WORK,
 )
 from planner.kernels.registry import number_of
@@ -70,10 +72,11 @@ def astar(
     found: Index,
     stack: Index,
 ) -> int:
-    """Search with the estimate `kind` for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+    """Search with the estimate `kind` for about `work` steps; return how that ended.
 
-    After `FOUND`, `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all actions, `stack` for
-    all nodes of the tree.
+    It may go on after each ending: `PAUSED`, `EXHAUSTED`, `FOUND`, `FULL` or `PASSED`. After `FOUND`,
+    `number[GOAL_STATE]` is reached by the cheapest plan. `found` has room for all actions, `stack` for all nodes of the
+    tree.
     """
     words = len(room.state)
     number[WORK] = 0
@@ -87,6 +90,9 @@ def astar(
         state = take(waiting, number, nodes)
         if state < 0 or number[CURRENT_F] >= number[LIMIT]:
             return EXHAUSTED
+        if number[CURRENT_F] > number[UNTIL]:
+            number[PENDING] = state
+            return PASSED
         if nodes.stage[state] == CLOSED:
             continue
         if nodes.stage[state] == WAITING and kind != BLIND:

@@ -73,7 +73,9 @@ NESTED: Final = 45
 """Not 0: a task may come up within itself, in the same state."""
 SIMULATIONS: Final = 46
 MOST_SIMULATIONS: Final = 47
-HOW_MANY: Final = 48
+UNTIL: Final = 48
+"""States with a greater f are left for later."""
+HOW_MANY: Final = 49
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
@@ -84,3 +86,5 @@ FULL: Final = 3
 """An array is too short: lengthen it, and call again."""
 DONE: Final = 4
 """What was asked for was done."""
+PASSED: Final = 4
+"""All that waits has a greater f than `UNTIL`: the least is `CURRENT_F`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.kernels.data import INFINITE, NOTHING
+from planner.kernels.heap import pop, push
 from planner.kernels.kernel import Index, Words, entry, kernel
 from planner.kernels.lists import Lists
 
@@ -93,14 +94,14 @@ def cheapest(
     """
     waiting = 0
     for action in range(len(cost)):
-        waiting = _push(key, heap, waiting, cost[action] + 0, action)
+        waiting = push(key, heap, waiting, cost[action] + 0, action)
     for method in range(len(task)):
         missing[method] = subtasks.start[method + 1] - subtasks.start[method]
         if not missing[method]:
-            waiting = _push(key, heap, waiting, 0, task[method] + 0)
+            waiting = push(key, heap, waiting, 0, task[method] + 0)
     while waiting:
         value, done = key[0] + 0, heap[0] + 0
-        waiting = _pop(key, heap, waiting)
+        waiting = pop(key, heap, waiting)
         if least[done] != INFINITE:
             continue
         least[done] = value
@@ -111,37 +112,8 @@ def cheapest(
                 total = 0
                 for at in range(subtasks.start[method], subtasks.start[method + 1]):
                     total += least[subtasks.item[at]]
-                waiting = _push(key, heap, waiting, total, task[method] + 0)
+                waiting = push(key, heap, waiting, total, task[method] + 0)
     return 0
-
-
-@kernel
-def _push(key: Words, heap: Index, waiting: int, value: int, task: int) -> int:
-    """Let `task` wait among `waiting` others, the least `key` first; return how many these are now."""
-    place = waiting
-    while place and key[(place - 1) >> 1] > value:
-        above = (place - 1) >> 1
-        key[place], heap[place] = key[above], heap[above]
-        place = above
-    key[place], heap[place] = value, task
-    return waiting + 1
-
-
-@kernel
-def _pop(key: Words, heap: Index, waiting: int) -> int:
-    """Take out the first that waits; return how many are left."""
-    left = waiting - 1
-    value, task = key[left] + 0, heap[left] + 0
-    place, below = 0, 1
-    while below < left:
-        if below + 1 < left and key[below + 1] < key[below]:
-            below += 1
-        if key[below] >= value:
-            break
-        key[place], heap[place] = key[below], heap[below]
-        place, below = below, 2 * below + 1
-    key[place], heap[place] = value, task
-    return left
 
 
 @entry

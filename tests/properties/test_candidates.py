@@ -8,15 +8,20 @@ import pytest
 from candidate_twins import Traces, enumerated, leads_to_goal
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_twins import random_task, unit_costs
+from search_twins import finished, random_task, unit_costs
 
 from planner.candidates.commuting import Commuting
 from planner.candidates.explore import Explored
+from planner.candidates.exploring import Race, Tiered
 from planner.candidates.listing import Listing
+from planner.compiled import library
+from planner.compiled.board import Board
+from planner.compiled.explored import CompiledExplored
 from planner.heuristics import REGISTRY
 from planner.heuristics.kind import never
-from planner.search import Space
+from planner.search import Ending, Run, Space
 from planner.task import INFINITY
+from planner.workplace import Workplace
 
 seeds = st.integers(0, 10**9)
 SEQUENCES = 1_000
@@ -40,32 +45,30 @@ def explored(task, wasteful):
 
 
 def listing(task, exploration, orders, wasteful, limit=lambda _: INFINITY - 1):
-    costs = [action.cost for action in task.actions]
     commuting = None if orders else Commuting(task)
-    return Listing(exploration, costs, commuting, limit, never, frugal=not wasteful)
+    return Listing(Space(task), exploration, commuting, limit, never, frugal=not wasteful)
 
 
 def check(task, exploration, orders, wasteful):
     """Compare the plans up to the cost that brute force has got to."""
-    expected, all_of_them = enumerated(task, orders=orders, wasteful=wasteful, most=SEQUENCES, plans=PLANS)
-    listed = listing(task, exploration, orders, wasteful)
+    most = SEQUENCES // 3 if wasteful else SEQUENCES
+    expected, complete = enumerated(task, orders=orders, wasteful=wasteful, most=most, plans=PLANS)
+    last = INFINITY - 1 if complete else expected[-1][0] if expected else 0
+    listed = listing(task, exploration, orders, wasteful, lambda _: last)
     found = [tuple(plan) for plan in islice((plan for plan in listed.plans() if plan is not None), PLANS)]
     costs = [sum(task.actions[action].cost for action in plan) for plan in found]
     assert costs == sorted(costs)
     assert all(leads_to_goal(task, plan) for plan in found)
     assert len(set(found)) == len(found)
-    traces = Traces(task)
-    if all_of_them:
+    if complete:
         assert sorted(zip(costs, found, strict=True)) == sorted(expected)
         assert len(found) == PLANS or listed.lower_bound == INFINITY
-        return len(expected)
-    assert costs[: len(expected)] == [cost for cost, _ in expected]
-    last = expected[-1][0] if expected else 0
-    wanted = {key for cost, key in expected if cost < last}
-    assert {
-        plan if orders else traces.first(plan) for cost, plan in zip(costs, found, strict=True) if cost < last
-    } == wanted
-    return len(wanted)
+    else:
+        traces = Traces(task)
+        assert costs[: len(expected)] == [cost for cost, _ in expected]
+        cheaper = [plan for cost, plan in zip(costs, found, strict=True) if cost < last]
+        wanted = {plan for cost, plan in expected if cost < last}
+        assert {plan if orders else traces.first(plan) for plan in cheaper} == wanted
 
 
 @pytest.mark.parametrize("wasteful", [False, True])
@@ -76,3 +79,55 @@ def check(task, exploration, orders, wasteful):
 def test_the_plans_are_those_of_brute_force(kind, orders, wasteful, seed):
     task = task_of(kind, seed)
     check(task, explored(task, wasteful), orders, wasteful)
+
+
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+
+
+@pytest.mark.parametrize("wasteful", [False, True])
+@pytest.mark.parametrize("heuristic", ["blind", "lmcut"])
+@settings(max_examples=80)
+@given(seed=seeds, kind=st.sampled_from(sorted(KINDS)))
+def test_kernels_explore_what_their_twin_does(heuristic, wasteful, seed, kind):
+    task = task_of(kind, seed)
+    twin = explored(task, wasteful)
+    found = CompiledExplored(Board(task, PLAIN), heuristic, past_goals=wasteful, work=50, room=1)
+    assert finished(found.first()) is finished(twin.first()) is Ending.EXHAUSTED
+    assert found.optimum == twin.optimum
+    for more in range(4) if twin.optimum is not None else ():
+        bound = twin.optimum + more
+        assert finished(found.through(bound)) is finished(twin.through(bound)) is Ending.EXHAUSTED
+        compare(found.part(bound), twin.part(bound))
+
+
+def compare(found, twin):
+    """Walk through two parts side by side."""
+    pairs, waiting = {found.start: twin.start}, [found.start]
+    while waiting:
+        mine = waiting.pop()
+        theirs = pairs[mine]
+        assert found.distance(mine) == twin.distance(theirs)
+        if twin.distance(theirs) < INFINITY:
+            assert found.is_goal(mine) == twin.is_goal(theirs)
+            assert [*found.edges(mine)] == [*twin.edges(theirs)]
+            for action, child in found.edges(mine).items():
+                if child not in pairs:
+                    waiting.append(child)
+                assert pairs.setdefault(child, twin.edges(theirs)[action]) == twin.edges(theirs)[action]
+
+
+@settings(max_examples=80)
+@given(seed=seeds, kind=st.sampled_from(sorted(KINDS)), orders=st.booleans(), wasteful=st.booleans())
+def test_the_plans_of_kernels_are_those_of_brute_force(seed, kind, orders, wasteful):
+    task = task_of(kind, seed)
+    check(task, CompiledExplored(Board(task, PLAIN), "lmcut", past_goals=wasteful, work=50, room=1), orders, wasteful)
+
+
+@settings(max_examples=60)
+@given(seed=seeds, kind=st.sampled_from(sorted(KINDS)), orders=st.booleans(), wasteful=st.booleans())
+def test_when_one_exploration_gives_up_another_goes_on(seed, kind, orders, wasteful):
+    task = task_of(kind, seed)
+    workplace = Workplace(task, Space(task), Run(), never)
+    blind = Tiered(workplace, "blind", past_goals=wasteful, states=seed % 20)
+    guided = Tiered(workplace, "lmcut", past_goals=wasteful)
+    check(task, Race([(blind, 5), (guided, 1)]), orders, wasteful)
