@@ -77,6 +77,12 @@ def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]
         from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
 
         return solve_with_creation(problem, solve, Budget(*limits), **options, on_progress=within["on_progress"])
+    if problem.deadline is not None:
+        from planner.deadlines.otherwise import solve_otherwise  # noqa: PLC0415 - few problems have a deadline
+
+        found = solve_otherwise(problem, solve, **options, **within)
+        if found is not None:
+            return found
     if problem.wishes and not problem.unknown:
         from planner.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
 

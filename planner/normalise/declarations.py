@@ -55,6 +55,15 @@ def to_adl(problem: Problem) -> Problem:
     return replace(problem, domain=plain, initial=(*problem.initial, *history.held_after(problem.ran)), ran=())
 
 
+def with_items(plain: Problem, source: Problem) -> Problem:
+    """Return `plain`, which `to_adl` has made of `source`, with what actions modify: items are kept busy."""
+    actions = dict(plain.domain.actions)
+    for name, action in source.domain.actions.items():
+        if name in actions and action.modifies:
+            actions[name] = replace(actions[name], modifies=action.modifies)
+    return replace(plain, domain=replace(plain.domain, actions=actions))
+
+
 def _is_declared(action: Action) -> bool:
     return bool(action.modifies or action.after or any(when.modifies or not when.provides for when in action.when))
 

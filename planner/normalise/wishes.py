@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from planner.annotations import Final
 from planner.model import COST, TRUE, Action, Formula, Metric, Number, Problem
 from planner.normalise.constraints import without_constraints
-from planner.normalise.declarations import to_adl
+from planner.normalise.declarations import to_adl, with_items
 from planner.normalise.relevant import relevant_part
 from planner.normalise.stages import moving, staged
 from planner.records import replace
@@ -35,7 +35,8 @@ def without_wishes(problem: Problem) -> Problem:
     plain = _with_spending(plain) if COST in plain.budgets else plain
     end = moving(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *granting([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
-    return staged(plain, special, hard, 1 + len(soft), first_only=True)
+    found = staged(plain, special, hard, 1 + len(soft), first_only=True)
+    return found if problem.deadline is None else with_items(found, problem)
 
 
 def granting(wishes: Sequence[Formula], costs: Iterable[Number], first: int) -> list[Action]:

@@ -9,6 +9,7 @@ from planner.budget import Budget
 from planner.model import COST, Number, Problem
 from planner.model.domain import creates_objects
 from planner.normalise import to_adl
+from planner.normalise.declarations import with_items
 from planner.plan import Result, Status, Step, exact_sum
 from planner.records import replace
 from planner.repair.bans import actions_of, barred
@@ -69,7 +70,7 @@ def _solved(rest: Problem, budget: Budget, *, forbidden: Iterable[Step], not_fir
 
     plain = barred(to_adl(rest), actions_of(forbidden), actions_of(not_first))
     limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
-    return solve(plain, time_limit=budget.remaining, **limits)
+    return solve(plain if rest.deadline is None else with_items(plain, rest), time_limit=budget.remaining, **limits)
 
 
 def _anew(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:

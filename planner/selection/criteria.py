@@ -11,10 +11,10 @@ from planner.errors import InputError, did_you_mean
 from planner.model import Action, DomainModel, Number
 from planner.model.numbers import exact_number
 from planner.order.timing import makespan
-from planner.plan import Plan, Step
-from planner.records import dataclass
+from planner.plan import Plan, Step, exact_sum
+from planner.records import dataclass, replace
 from planner.selection.steps import Steps, classical, steps_meant
-from planner.validate import resources
+from planner.validate import resources, validate
 
 Measure = Callable[[Plan], Number]
 
@@ -65,6 +65,12 @@ def _decimal(fraction: Fraction) -> Number:
     return int(number) if number == int(number) else number.normalize()
 
 
+def forgone(plan: Plan) -> Number:
+    """Return what the wishes are worth that do not come true in `plan`."""
+    problem = replace(classical(plan), budgets={}, deadline=None)
+    return exact_sum(wish.utility or 0 for wish in validate(problem, plan.steps).forgone)
+
+
 KNOWN: Final[Mapping[str, Criterion]] = {
     each.name: each
     for each in (
@@ -72,6 +78,7 @@ KNOWN: Final[Mapping[str, Criterion]] = {
         Criterion("length", len, "steps"),
         Criterion("duration", makespan, "s"),
         Criterion("risk", risk),
+        Criterion("forgone", forgone),
         Criterion("irreversible", lambda plan: len(Steps("irreversible").among(plan)), "steps"),
         Criterion("approvals", lambda plan: len(Steps("needs_approval").among(plan)), "steps"),
     )

@@ -27,9 +27,9 @@ def rank(
     the weighted sum of the values decides. The values are taken as they are, in their own units, so that a weight says
     what one unit is worth, and no plan changes places when another joins the list. Names of criteria: `cost`,
     `length`, `duration` (the makespan, in seconds), `risk` (the probability that some step does not come out as
-    intended), `irreversible` and `approvals` (numbers of such steps), `count ACTION` or `count @TAG`, and every
-    resource that actions use; a function from a plan to a number is one, too. Less is better; with `-` before the name,
-    more is.
+    intended), `forgone` (what the wishes are worth that do not come true), `irreversible` and `approvals` (numbers of
+    such steps), `count ACTION` or `count @TAG`, and every resource that actions use; a function from a plan to a number
+    is one, too. Less is better; with `-` before the name, more is.
 
     `rules` are `never WHAT`, `at most 2 times WHAT` and `only if approved WHAT`, with an action, a pattern
     `action(args, _)` or `@TAG`. Plans that break one are excluded; steps that need approval are named. With `pareto`,

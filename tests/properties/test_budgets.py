@@ -40,7 +40,7 @@ def cases(features, seeds, resources=2):
             continue
 
 
-@pytest.mark.parametrize(("features", "seeds"), [(ALL, range(200)), (STRIPS, range(1000, 1200))])
+@pytest.mark.parametrize(("features", "seeds"), [(ALL, range(100)), (STRIPS, range(1000, 1290))])
 def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
     seen, solvable, dearer = 0, 0, 0
     for seed, problem, optimum in cases(features, seeds, resources=3):
@@ -57,14 +57,14 @@ def test_the_optimum_within_budgets_is_that_of_brute_force(features, seeds):
             assert all(used[name] <= budget for name, budget in problem.budgets.items() if name in used)
         elif "every plan uses" in result.reason or "budget on" in result.reason:
             assert free is not None or "budget on" in result.reason, (seed, result.reason)
-    assert seen > 150
+    assert seen > 60
     assert 20 < solvable < seen
-    assert dearer > 20
+    assert dearer > 10
 
 
 def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
     met, exact = 0, 0
-    for seed, problem, optimum in cases(STRIPS, range(2000, 2400)):
+    for seed, problem, optimum in cases(STRIPS, range(2000, 2240)):
         task = ground(problem, Budget())
         limited = allowances(problem, task)
         if optimum is None or not limited:
@@ -77,7 +77,7 @@ def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
         assert workplace.run.lower_bound <= optimum * task.resolution <= workplace.run.limit, seed
         met += 1
         exact += workplace.run.plan is not None and workplace.run.limit == optimum * task.resolution
-    assert met > 40
+    assert met > 25
     assert exact > met / 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import InputError
-from planner.model import Action, Atom, DomainModel, Goal, Object, Outcome, Predicate, Problem, Variable
+from planner.model import Action, Atom, DomainModel, Goal, Object, Outcome, Predicate, Problem, SoftGoal, Variable
 from planner.plan import Plan, Step
 from planner.selection import Criterion, rank
 from planner.selection.criteria import criterion, measured
@@ -78,6 +78,16 @@ def test_criteria(name, of_mail, of_ring, of_shout):
 def test_risks_of_steps_add_up_to_that_of_the_plan():
     both = plan("ring:ann mail:bob")
     assert measured(criterion("risk", OFFICE.domain), both) == 1 - Decimal("0.75") * Decimal("0.9")
+
+
+def test_what_is_forgone_counts_by_its_utility():
+    wishes = (SoftGoal(Atom("told", ("bob",)), 3), SoftGoal(Atom("told", ("ann",)), 2))
+    wishful = replace(OFFICE, goal=Goal(OFFICE.goal.hard, wishes))
+    found = [
+        measured(criterion("forgone", OFFICE.domain), Plan(each.steps, wishful))
+        for each in (MAIL, plan("mail:ann mail:bob"))
+    ]
+    assert found == [3, 0]
 
 
 def test_one_criterion_after_the_other():
