@@ -8,9 +8,10 @@ from decimal import Decimal
 from planner.grounding.costs import common_resolution
 from planner.model import Number, Problem
 from planner.model.actions import has_open
+from planner.normalise.constraints import is_monitor
 from planner.plan import exact
 from planner.records import dataclass
-from planner.task import Task
+from planner.task import State, Task, bits
 
 Times = Mapping[int, int]
 """From facts to times; those that are missing are 0."""
@@ -20,11 +21,14 @@ Times = Mapping[int, int]
 class Clock:
     """The `durations` of the actions, by number, and the `deadline`; `resolution` units make a second.
 
-    `writes` are what actions change in place: facts, or numbers from the number of facts on.
+    `reads` are the preconditions of actions, and `writes` what they change in place: facts, or numbers from the number
+    of facts on. Facts of `monitors`, as bits, are of constraints: who may be at work with whom, these say otherwise.
     """
 
     durations: list[int]
+    reads: list[tuple[int, ...]]
     writes: list[tuple[int, ...]]
+    monitors: State
     deadline: int
     resolution: int
 
@@ -38,7 +42,9 @@ def clock_of(problem: Problem, task: Task, deadline: Number) -> Clock:
     declared = {name: action.duration or 0 for name, action in problem.domain.actions.items()}
     resolution = common_resolution({declared[action.step.action] for action in task.actions})
     durations = [int(declared[action.step.action] * resolution) for action in task.actions]
-    return Clock(durations, _writes(problem, task), int(deadline * resolution), resolution)
+    watched = bits([number for number, fact in enumerate(task.facts) if is_monitor(fact)])
+    reads = [tuple([fact for fact in action.precondition if not watched >> fact & 1]) for action in task.actions]
+    return Clock(durations, reads, _writes(problem, task), watched, int(deadline * resolution), resolution)
 
 
 def _writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Deadlines where the order of a plan is more than what its steps read and write."""
+"""Deadlines of problems that search with times does not take as they are."""
 
 from __future__ import annotations
 
@@ -14,22 +14,27 @@ SECONDS: Final = "seconds"
 
 
 def solve_otherwise(problem: Problem, solve: Callable[..., Result], **options: Any) -> Result | None:
-    """Return the answer to `problem`, which has a deadline, where search with times is not what it takes; else None.
+    """Return the answer to `problem`, which has a deadline, where search with times does not take it; else None.
 
-    Constraints are about the states that a plan goes through, so that its steps are taken in turn: then their time is a
-    resource, and the deadline a budget.
+    Wishes are compiled away together with constraints, and with them what these say about the order of a plan. Plans
+    whose steps are taken in turn need no order: their time is a resource, and the deadline a budget. Nothing is proved
+    by that, since others may be in time.
     """
     if problem.unknown:
         return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason="deadlines where facts are unknown")
-    if not problem.constraints:
+    if not (problem.constraints and problem.wishes):
         return None
     report = options.pop("on_progress", None)
 
     def told(progress: Progress) -> None:
-        report(replace(progress, plan=_of(progress.plan, problem)))
+        report(replace(progress, plan=_of(progress.plan, problem), lower_bound=None))
 
     found = solve(in_turn(problem), on_progress=None if report is None else told, **options)
-    return replace(found, plan=_of(found.plan, problem))
+    if found.status not in (Status.OPTIMAL, Status.UNSOLVABLE):
+        return replace(found, plan=_of(found.plan, problem), lower_bound=None)
+    status = Status.UNKNOWN if found.plan is None else Status.SOLVED
+    plan, reason = _of(found.plan, problem), "only plans whose steps are taken in turn were searched for"
+    return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, plan=plan, lower_bound=None, reason=reason)
 
 
 def in_turn(problem: Problem) -> Problem:

@@ -77,8 +77,8 @@ class TimedSpace:
 
     def after(self, label: Timed, action: int, state: State) -> tuple[Timed, int]:
         """Return the label after `action`, which leads to `state`, and when it is done at the soonest."""
-        reads, writes = self.space.task.actions[action].precondition, self._clock.writes[action]
-        ended = facts_of(label.state & ~state)
+        reads, writes, watched = self._clock.reads[action], self._clock.writes[action], self._clock.monitors
+        ended = facts_of(label.state & ~state & ~watched)
         begin = max([label.since.get(fact, 0) for fact in (*reads, *writes)], default=0)
         begin = max([begin, *[label.busy.get(fact, 0) for fact in (*ended, *writes)]])
         end = begin + self._clock.durations[action]
@@ -90,7 +90,7 @@ class TimedSpace:
             busy.update([(fact, max(busy.get(fact, 0), end)) for fact in reads if fact not in ended])
             for fact in writes:
                 since[fact] = busy[fact] = end
-            since.update(dict.fromkeys(facts_of(state & ~label.state), end))
+            since.update(dict.fromkeys(facts_of(state & ~label.state & ~watched), end))
         vector = tuple([paid + more for paid, more in zip(label.vector, self._charges[action], strict=True)])
         return Timed(state, vector, since, busy, label, action), end
 

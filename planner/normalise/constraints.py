@@ -90,6 +90,12 @@ def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:
     return problem.constraints[int(numbers[0].partition("-")[0])] if numbers and problem.constraints else None
 
 
+def is_monitor(fact: Atom | Not) -> bool:
+    """Return whether `fact` is one of a monitor, or the negation of one."""
+    atom = fact.part if isinstance(fact, Not) else fact
+    return isinstance(atom, Atom) and _is_own(atom)
+
+
 def _is_own(atom: Atom) -> bool:
     return atom.predicate.startswith(MARK)
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from planner.creation import for_steps
 from planner.errors import UnsupportedError
-from planner.model import Goal, Number, Problem
-from planner.model.formulas import conjunction
+from planner.model import Number, Problem
 from planner.order.accesses import accesses
 from planner.order.links import links_between
 from planner.order.orderings import orderings
 from planner.plan import Plan, exact_sum
-from planner.records import dataclass, replace
-from planner.validate.simulation import Simulation
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +45,16 @@ class Schedule:
 def schedule(plan: Plan) -> Schedule:
     """Return when each step of `plan` begins and ends at the earliest, in the order that `partial_order` gives.
 
-    Soft goals that hold at the end stay so. Where the problem has constraints, which are about the states that a plan
-    goes through, steps are taken one after the other. The durations of the steps are those of their actions; without
-    one, they take no time. Raises `PlanError` for an invalid plan, and `UnsupportedError` for one that came of tasks,
-    whose order is not in its steps alone.
+    The durations of the steps are those of their actions; without one, they take no time. Raises `PlanError` for an
+    invalid plan, and `UnsupportedError` for one that came of tasks, whose order is not in its steps alone.
     """
     if not isinstance(plan.problem, Problem):
         raise UnsupportedError("the makespan of a plan that came of tasks", "its order is not in its steps alone")
     problem = for_steps(plan.problem, plan.steps)
-    before = _in_turn(plan) if problem.constraints else _before(problem, plan)
+    found = accesses(problem, plan)
+    before: list[list[int]] = [[] for _ in range(len(plan) + 2)]
+    for each in orderings(found, links_between(found, problem.ran)):
+        before[each.later].append(each.earlier)
     starts, ends, waits_for = list[Number](), list[Number](), list[int]()
     for number, step in enumerate(plan.steps, start=1):
         last = max(before[number], key=lambda earlier: ends[earlier - 1], default=0)
@@ -64,26 +63,6 @@ def schedule(plan: Plan) -> Schedule:
         duration = problem.domain.actions[step.action].duration
         ends.append(exact_sum([starts[-1], duration or 0]))
     return Schedule(tuple(starts), tuple(ends), tuple(waits_for))
-
-
-def _in_turn(plan: Plan) -> list[list[int]]:
-    """Return for each step, by number, the one before it."""
-    return [[], *[[number] if number else [] for number in range(len(plan))]]
-
-
-def _before(problem: Problem, plan: Plan) -> list[list[int]]:
-    """Return for each step, by number, steps that it waits for, through which it waits for all others."""
-    if problem.goal.soft:
-        simulation = Simulation(problem)
-        for step in plan.steps:
-            simulation.apply(step)
-        held = [wish.condition for wish in problem.goal.soft if simulation.holds(wish.condition)]
-        problem = replace(problem, goal=Goal(conjunction([problem.goal.hard, *held])))
-    found = accesses(problem, plan)
-    before: list[list[int]] = [[] for _ in range(len(plan) + 2)]
-    for each in orderings(found, links_between(found, problem.ran)):
-        before[each.later].append(each.earlier)
-    return before
 
 
 def starts(plan: Plan) -> tuple[Number, ...]:

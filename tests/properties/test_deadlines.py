@@ -15,6 +15,7 @@ from planner.model import (
     Constraint,
     ConstraintKind,
     DomainModel,
+    Done,
     Goal,
     Not,
     Object,
@@ -122,10 +123,15 @@ def wishing(rng):
 
 
 def constrained(rng):
-    """Return a workshop with a constraint on the way, so that steps are taken in turn."""
-    one, other = [Atom("made", (name,)) for name in rng.sample("abcd", 2)]
-    kind = rng.choice([ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER])
-    return replace(workshop(rng), constraints=(Constraint(kind, one, other),), deadline=rng.randint(2, 12))
+    """Return a workshop with a constraint on the way."""
+    problem = workshop(rng)
+    names = rng.sample(sorted(problem.domain.actions), 2)
+    facts = [Atom("made", (name,)) for name in rng.sample("abcd", 2)]
+    one, other = [Done(Atom(name)) if rng.random() < 0.4 else fact for name, fact in zip(names, facts, strict=True)]
+    kind = rng.choice(list(ConstraintKind)[1:])
+    relates = kind in (ConstraintKind.BEFORE, ConstraintKind.NEVER_AFTER)
+    constraint = Constraint(kind, one, other if relates else None)
+    return replace(problem, constraints=(constraint,), deadline=rng.randint(2, 12))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,21 @@ from planner.model import (
     Action,
     And,
     Atom,
+    Constraint,
+    ConstraintKind,
+    DomainModel,
+    Goal,
+    Not,
+    Object,
+    Predicate,
+    Problem,
+    SoftGoal,
+    Variable,
+)
+    COST,
+    Action,
+    And,
+    Atom,
     DomainModel,
     Goal,
     Not,
@@ -134,3 +149,31 @@ def test_actions_that_create_objects_are_refused():
     result = solve(replace(problem, domain=domain))
     assert result.status is Status.UNSUPPORTED
     assert result.reason == "deadlines where actions create objects"
+
+
+def test_wishes_and_deadlines_go_together():
+    problem = parcels(3, 30)
+    first, *others = problem.goal.hard.parts
+    wishing = replace(problem, goal=Goal(first, (SoftGoal(others[0], 4), SoftGoal(others[1], 2))))
+    result = solve(wishing, time_limit=None)
+    assert result.status is Status.OPTIMAL
+    assert (result.cost, result.plan.charge) == (4, 6)
+    assert makespan(result.plan) == 30
+
+
+def test_with_wishes_and_constraints_steps_are_taken_in_turn_and_nothing_is_proved():
+    problem = parcels(2, 40)
+    first, other = problem.goal.hard.parts
+    before = Constraint(ConstraintKind.BEFORE, first, other)
+    both = replace(problem, goal=Goal(first, (SoftGoal(other, 9),)), constraints=(before,))
+    result = solve(both, time_limit=None)
+    assert result.status is Status.SOLVED
+    assert result.lower_bound is None
+    assert result.cost == 4
+    assert makespan(result.plan) <= 40
+
+
+def test_unknown_facts_are_refused():
+    result = solve(replace(parcels(1, 40), unknown=(Atom("free", ("van",)),)))
+    assert result.status is Status.UNSUPPORTED
+    assert result.reason == "deadlines where facts are unknown"
