@@ -23,18 +23,6 @@ from planner.model import (
     SoftGoal,
     Variable,
 )
-    COST,
-    Action,
-    And,
-    Atom,
-    DomainModel,
-    Goal,
-    Not,
-    Object,
-    Predicate,
-    Problem,
-    Variable,
-)
 from planner.order import makespan
 from planner.plan import Status
 from planner.solve import solve
