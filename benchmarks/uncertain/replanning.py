@@ -31,6 +31,7 @@ class Replanning:
         *,
         ran: frozenset[Atom] = frozenset(),  # noqa: ARG002 - nothing comes after anything in these problems
         spent: Mapping[str, Number] | None = None,
+        unknown: frozenset[Atom] = frozenset(),  # noqa: ARG002 - nor is anything unknown
     ) -> Step | None:
         """Return the next step, or None where no plan is left to be found."""
         key = facts, tuple(sorted((spent or {}).items()))

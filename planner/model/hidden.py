@@ -1,7 +1,7 @@
 """What a problem leaves unknown, fact by fact, and how likely each way is in which it may be.
 
-Unknown facts are independent of each other, but for those of an *item*: where every action that provides `at(p, …)`
-also modifies `at(p, _)`, that item has one value, so that no two facts of it hold. A pattern that is open where the
+Unknown facts are independent of each other, but for those of an *item*: where every action that writes `at(p, …)` also
+modifies `at(p, _)`, that item has one value, so that no two facts of it hold. A pattern that is open where the
 item is says that one of its facts holds; patterns without open arguments leave it possible that none does.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 
-from planner.model.actions import Action, added
+from planner.model.actions import Action, added, deleted
 from planner.model.atoms import OPEN, Atom
 from planner.model.domain import DomainModel, TypeHierarchy
 from planner.model.memo import kept_with_domain
@@ -62,6 +62,24 @@ def decided(problem: Problem, held: Iterable[Atom]) -> Problem:
     return replace(problem, initial=(*problem.initial, *held), unknown=(), likely={})
 
 
+def worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
+    """Yield each way in which the unknown facts of `problem` may turn out: its probability, and the problem then."""
+    for choice in product(*[list(_ways(variable)) for variable in hidden(problem)]):
+        chance, facts = Fraction(1), list[Atom]()
+        for share, held in choice:
+            chance *= share
+            facts += held
+        yield chance, decided(problem, facts)
+
+
+def _ways(variable: Hidden) -> Iterator[tuple[Fraction, list[Atom]]]:
+    for fact, chance in zip(variable.facts, variable.chances, strict=True):
+        if chance:
+            yield chance, [fact]
+    if variable.none:
+        yield variable.none, []
+
+
 @kept_with_domain
 def item_places(domain: DomainModel) -> Mapping[str, Places]:
     """Return the predicates whose facts are values of items, and the places of the values among their arguments."""
@@ -74,6 +92,7 @@ def item_places(domain: DomainModel) -> Mapping[str, Places]:
     for action in domain.actions.values():
         for predicate in _breaking(action, found):
             found[predicate] = None
+    found |= {name: None for name, predicate in domain.predicates.items() if predicate.stale_with}
     return {name: places for name, places in found.items() if places}
 
 
@@ -83,13 +102,15 @@ def _modified(action: Action) -> Iterator[Atom]:
 
 
 def _breaking(action: Action, places: Mapping[str, Places | None]) -> Iterator[str]:
-    """Yield the predicates of which an effect of `action` may provide a second value of one item."""
+    """Yield the predicates of which an effect of `action` may write a value of an item, and not the item."""
     effects = [(each.provides, each.modifies) for each in action.effects]
     for provides, modifies in [*effects, *[(each.provides, each.modifies) for each in action.outcomes]]:
-        given = [fact for fact in added(provides) if places.get(fact.predicate)]
-        keys = [(fact.predicate, _opened(fact, places[fact.predicate] or ())) for fact in given]
-        for place, (predicate, item) in enumerate(keys):
-            if item not in modifies or (predicate, item) in keys[:place]:
+        given, ended = [
+            [(name, _opened(fact, places[name] or ())) for fact in facts if places.get(name := fact.predicate)]
+            for facts in (added(provides), deleted(provides))
+        ]
+        for place, (predicate, item) in enumerate([*given, *ended]):
+            if item not in modifies or (predicate, item) in given[:place]:
                 yield predicate
 
 

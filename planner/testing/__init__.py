@@ -7,6 +7,7 @@ brute_force(problem), transition_system(problem)           every reachable state
 worlds(problem)                                            the ways in which what is unknown may turn out
 """
 
+from planner.model.hidden import worlds
 from planner.testing.brute import (
     TooManyStates,
     TransitionSystem,
@@ -19,7 +20,6 @@ from planner.testing.cases import Case, check_cases
 from planner.testing.random_constraints import with_random_constraints, with_random_wishes
 from planner.testing.random_formulas import Features
 from planner.testing.random_problems import ALL, STRIPS, problems, random_problem, random_task
-from planner.testing.worlds import worlds
 
 __all__ = [
     "ALL",

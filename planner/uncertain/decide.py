@@ -93,7 +93,6 @@ def unsupported(problem: Problem) -> str:
     return next(
         iter(
             [
-                *(["unknown facts"] if problem.unknown else []),
                 *(["constraints"] if problem.constraints else []),
                 *(["deadlines"] if problem.deadline is not None else []),
                 *(["actions that create objects"] if creates_objects(problem.domain) else []),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from planner.annotations import Final
 from planner.budget import Budget, LimitReached
+from planner.errors import UnsupportedError
 from planner.heuristics.kind import never
 from planner.model import Number, Problem
 from planner.plan import Statistics, Status, StoppedBy
@@ -53,6 +54,9 @@ class Deciding:
             search, chosen = self._searched(self.process, turns, part)
             policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
             stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
+        except UnsupportedError as error:
+            reason = str(error).removeprefix("unsupported: ")
+            return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, self.objective, reason=reason)
         except LimitReached as reached:
             stopped_by = reached.stopped_by
             if not self.known:
@@ -106,6 +110,8 @@ class Deciding:
         status = Status.OPTIMAL if bounds.proved else Status.SOLVED
         if aim.rewards and success < SAME:
             status, cost = Status.UNSOLVABLE, float("inf")
+            if self.problem.unknown:
+                status = Status.UNKNOWN
         elif status is Status.SOLVED and aim.rewards and policy.success < SAME:
             status = Status.UNKNOWN
         return Decision(
@@ -124,6 +130,8 @@ class Deciding:
 
     def _reason(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
+        if status is Status.UNKNOWN and self.problem.unknown and bounds.proved:
+            return "no policy ever comes to know that it has reached the goal"
         if status is Status.UNSOLVABLE:
             return f"nothing makes this part of the goal true: {goal}" if goal else "no outcomes lead to the goal"
         if bounds.simulations and not bounds.proved:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from planner.model import Problem
 from planner.plan import Step
 from planner.uncertain.determinise import ROUNDING, chances, with_outcomes
-from planner.validate import Simulation
+from planner.validate import Changes, Simulation
 
 
 class Declared:
@@ -24,16 +24,20 @@ class Declared:
 
     def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
         """Yield `(probability, next state)` for all that may come of `step`, which can be applied in `state`."""
+        return ((share, after) for share, after, _ in self.ways(state, step))
+
+    def ways(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, Changes | None]]:
+        """Yield the same, each with what has changed on the way there."""
         action = self.problem.domain.actions[step.action]
         shares = chances(action, step.arguments)
         risk = 1 - sum(shares)
         if risk > ROUNDING:
-            yield float(risk), state
+            yield float(risk), state, None
         for number, share in enumerate(shares):
             if share:
                 after = state.copy()
                 if action.outcomes:
                     after.rules = self._rules[number]
-                after.apply(step)
+                changes = after.apply(step)
                 after.rules = state.rules
-                yield float(share), after
+                yield float(share), after, changes

@@ -5,7 +5,7 @@ An outcome replaces what its action `provides` and `modifies`; the action's cond
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
 from planner.annotations import Final
@@ -61,11 +61,11 @@ def chances(action: Action, arguments: tuple[Term, ...]) -> tuple[Decimal, ...]:
     return tuple([(1 - risk) * share / whole for share in odds] or [1 - risk])
 
 
-def relevant(problem: Problem) -> Problem:
-    """Return `problem` without the actions of which no outcome can help."""
+def relevant(problem: Problem, used: Iterable[str] = ()) -> Problem:
+    """Return `problem` without the actions of which no outcome can help, but for those that are `used`."""
     actions = problem.domain.actions
     merged = {name: _merged(action) for name, action in actions.items()}
-    kept = relevant_part(replace(problem, domain=replace(problem.domain, actions=merged))).domain.actions
+    kept = relevant_part(replace(problem, domain=replace(problem.domain, actions=merged)), used).domain.actions
     if len(kept) == len(actions):
         return problem
     return replace(problem, domain=replace(problem.domain, actions={name: actions[name] for name in kept}))

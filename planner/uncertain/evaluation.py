@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from planner.annotations import Final, Protocol
+from planner.annotations import Any, Final, Protocol
 from planner.components import components
 from planner.errors import PlanError
 from planner.heuristics.kind import never
@@ -17,7 +17,6 @@ from planner.plan import Step, exact_sum
 from planner.records import dataclass
 from planner.uncertain.declared import Declared
 from planner.uncertain.linear import solved
-from planner.validate import Simulation
 from planner.validate.costs import uses_of
 from planner.validate.simulation import bound
 
@@ -31,9 +30,14 @@ class Strategy(Protocol):
     """Whatever says what to do next, as `Policy` does."""
 
     def next_step(
-        self, facts: frozenset[Atom], *, ran: frozenset[Atom] = ..., spent: Mapping[str, Number] | None = ...
+        self,
+        facts: frozenset[Atom],
+        *,
+        ran: frozenset[Atom] = ...,
+        spent: Mapping[str, Number] | None = ...,
+        unknown: frozenset[Atom] = ...,
     ) -> Step | None:
-        """Return the next step, or None to end."""
+        """Return the next step, or None to end; `unknown` are the facts of which nobody knows whether they hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +56,33 @@ class Worth:
 def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
     """Return exactly, up to rounding, what following `strategy` is worth.
 
-    It must always say the same in the same state. `check` raises to give up. Raises `PlanError` where it gives a step
-    that cannot be taken, or one that a budget does not allow.
+    It must always say the same in the same state. Where facts are unknown, it is told so, and what is worth anything is
+    what is known in the end. `check` raises to give up. Raises `PlanError` where it gives a step that cannot be taken,
+    or one that a budget does not allow.
     """
-    chain = _Chain(problem, strategy, check)
+    chain = _Chain(_world(problem), strategy, check)
     success = chain.solved([float(each) for each, _ in chain.ends])
     utility = chain.solved([gain for _, gain in chain.ends])
     return Worth(success, chain.solved(chain.costs), utility, len(chain.costs))
 
 
+def _world(problem: Problem) -> World:
+    if not problem.unknown:
+        return World(problem)
+    from planner.unknown.insight import HiddenWorld  # noqa: PLC0415 - few problems need it
+
+    return HiddenWorld(problem)
+
+
 class _Chain:
     """The Markov chain of a strategy: for each state its `costs` now, what it is worth as an end, and what follows."""
 
-    def __init__(self, problem: Problem, strategy: Strategy, check: Callable[[], None]) -> None:
-        world = World(problem)
+    def __init__(self, world: World, strategy: Strategy, check: Callable[[], None]) -> None:
         self.costs: list[float] = []
         self.ends: list[tuple[bool, float]] = []
         self._after: list[dict[int, float]] = []
         numbers = {world.key(world.declared.initial, ()): 0}
-        queue: list[tuple[Simulation, Spent]] = [(world.declared.initial, ())]
+        queue: list[tuple[Any, Spent]] = [(world.declared.initial, ())]
         for state, spent in queue:
             check()
             step = world.asked(strategy, state, spent)
@@ -111,20 +123,20 @@ class World:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.declared = Declared(problem)
+        self.declared: Any = Declared(problem)
 
-    def key(self, state: Simulation, spent: Spent) -> tuple[frozenset[Atom], frozenset[Atom], Spent]:
+    def key(self, state: Any, spent: Spent) -> tuple[Any, ...]:
         """Return what tells states apart."""
         return state.facts, frozenset(state.history), spent
 
-    def asked(self, strategy: Strategy, state: Simulation, spent: Spent) -> Step | None:
+    def asked(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
         """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
         step = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent))
         if step is not None and (objection := state.objection(step)) is not None:
             raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
         return step
 
-    def spend(self, state: Simulation, step: Step, spent: Spent) -> Spent:
+    def spend(self, state: Any, step: Step, spent: Spent) -> Spent:
         """Return what of the budgets is spent after `step`; raises `PlanError` where it is too much."""
         if not self.problem.budgets:
             return ()
@@ -137,7 +149,7 @@ class World:
                 raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {self.problem.budgets[name]}")
         return tuple(after.items())
 
-    def worth(self, state: Simulation) -> tuple[bool, float]:
+    def worth(self, state: Any) -> tuple[bool, float]:
         """Return whether the goal holds in `state`, and what ending there is worth."""
         if not state.holds(self.problem.goal.hard):
             return False, 0.0
@@ -160,7 +172,7 @@ def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -
     The chances of step k of run n are the same for all strategies with the same `seed`: common random numbers. Raises
     as `evaluate` does.
     """
-    world = World(problem)
+    world = _world(problem)
     for run in range(runs):
         yield _execution(world, strategy, Random(f"{seed}/{run}"))  # noqa: S311 - a simulation
 
@@ -181,7 +193,7 @@ def _execution(world: World, strategy: Strategy, rng: Random) -> Execution:
     return Execution(False, cost, 0.0, steps)  # noqa: FBT003 - a record
 
 
-def _drawn(outcomes: Iterator[tuple[float, Simulation]], chance: float) -> Simulation:
+def _drawn(outcomes: Iterator[tuple[float, Any]], chance: float) -> Any:
     found = [*outcomes]
     for share, state in found:
         chance -= share

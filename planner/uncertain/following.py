@@ -52,20 +52,30 @@ class Names:
         self._literals: dict[Atom, tuple[int, bool]] = {}
         for number, fact in enumerate(process.task.facts):
             atom = fact.part if isinstance(fact, Not) else fact
-            if number not in process.task.derived and isinstance(atom, Atom) and _is_seen(atom, problem):
-                self._literals.setdefault(atom, (number, fact is atom))
-        self.watched = frozenset(self._literals)
+            atom = process.aliases.get(atom, atom) if isinstance(atom, Atom) else atom
+            if number in process.task.derived or not isinstance(atom, Atom) or atom in process.ignored:
+                continue
+            if _is_seen(atom, problem):
+                self._literals.setdefault(atom, (number, not isinstance(fact, Not)))
+        self._unknown = process.unknown
+        self.watched = frozenset([*self._literals, *self._unknown])
 
     def facts(self, state: State) -> frozenset[Atom]:
-        """Return the watched facts that hold in `state`."""
-        return frozenset([atom for atom, (bit, sign) in self._literals.items() if bool(state >> bit & 1) is sign])
+        """Return the watched facts that are known to hold in `state`."""
+        held = [atom for atom, (bit, sign) in self._literals.items() if bool(state >> bit & 1) is sign]
+        return frozenset(held) - self.unknown(state)
+
+    def unknown(self, state: State) -> frozenset[Atom]:
+        """Return the facts that are unknown in `state`."""
+        return frozenset([atom for atom, bit in self._unknown.items() if state & bit])
 
     def change(self, before: State, after: State) -> str:
         """Return in words what is true after an outcome and was not before."""
         if before == after:
             return "nothing changes"
         old, new = self.facts(before), self.facts(after)
-        words = sorted(map(str, new - old)) + [f"not {atom}" for atom in sorted(map(str, old - new))]
+        ended = (old | (self.unknown(before) - self.unknown(after))) - new
+        words = sorted(map(str, new - old)) + [f"not {atom}" for atom in sorted(map(str, ended))]
         return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
@@ -83,6 +93,8 @@ def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int]
         tuple([Branch(share, names.change(state, graph.states[n]), number[n]) for share, n in _likeliest(branches)]),
         process.is_goal(state),
         process.purse.shown(graph.left[node]),
+        names.unknown(state),
+        None if option is None or not option.branches else process.supposed.get(option.choice),
     )
 
 

@@ -10,6 +10,9 @@ from planner.normalise import to_adl
 from planner.plan import Step
 from planner.records import dataclass, field, replace
 
+Key = tuple[frozenset[Atom], frozenset[Atom]]
+"""The watched facts that are known to hold, and those that are unknown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -25,7 +28,9 @@ class Node:
     """A state in which a policy knows what to do: `facts` are those of the watched ones that hold.
 
     Without a `step` the policy ends here: at the goal where `is_goal`, else because nothing helps any more, or because
-    what may come from here was not looked into. `left` is what is left of the budgets.
+    what may come from here was not looked into. `left` is what is left of the budgets. Of the
+    facts in `unknown`, nobody knows whether they hold; where the step works only if one does, or does not, that is what
+    is `supposed`.
     """
 
     facts: frozenset[Atom]
@@ -33,6 +38,8 @@ class Node:
     branches: tuple[Branch, ...] = ()
     is_goal: bool = False
     left: Mapping[str, Number] = field(default_factory=dict)
+    unknown: frozenset[Atom] = frozenset()
+    supposed: tuple[Atom, bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +57,37 @@ class Policy:
     success: float = 0.0
     cost: float = 0.0
     utility: float = 0.0
-    _places: dict[frozenset[Atom], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _places: dict[tuple[frozenset[Atom], frozenset[Atom]], list[int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def next_step(
-        self, facts: Iterable[Atom], *, ran: Iterable[Atom] = (), spent: Mapping[str, Number] | None = None
+        self,
+        facts: Iterable[Atom],
+        *,
+        ran: Iterable[Atom] = (),
+        spent: Mapping[str, Number] | None = None,
+        unknown: Iterable[Atom] = (),
     ) -> Step | None:
         """Return the step to take in the state in which exactly `facts` hold, those that are derived aside.
 
         `ran` are the actions, as ground atoms, that ran before, where some come after others; `spent` is what was used
-        of each budget so far. None where the policy ends (`node` tells how), and where nobody foresaw this state.
+        of each budget so far; `unknown` are the facts of which nobody knows whether they hold. None where the policy
+        ends (`node` tells how), and where nobody foresaw this state.
         """
-        node = self.node(facts, ran=ran, spent=spent)
+        node = self.node(facts, ran=ran, spent=spent, unknown=unknown)
         return None if node is None else node.step
 
     def node(
-        self, facts: Iterable[Atom], *, ran: Iterable[Atom] = (), spent: Mapping[str, Number] | None = None
+        self,
+        facts: Iterable[Atom],
+        *,
+        ran: Iterable[Atom] = (),
+        spent: Mapping[str, Number] | None = None,
+        unknown: Iterable[Atom] = (),
     ) -> Node | None:
         """Return the node for a state, given as to `next_step`; None where nobody foresaw it.
 
@@ -75,11 +95,12 @@ class Policy:
         """
         if not self._places:
             for number, node in enumerate(self.nodes):
-                self._places.setdefault(node.facts, []).append(number)
+                self._places.setdefault((node.facts, node.unknown), []).append(number)
         ran = tuple(ran)
         history = to_adl(replace(self.problem, initial=(), ran=ran)).initial if ran else ()
         key = self.watched.intersection(facts).union(self.watched.intersection(history))
-        found = [self.nodes[number] for number in self._places.get(key, ())]
+        open_ = self.watched.intersection(unknown)
+        found = [self.nodes[number] for number in self._places.get((key - open_, open_), ())]
         if not self.problem.budgets:
             return found[0] if found else None
         left = {name: budget - (spent or {}).get(name, 0) for name, budget in self.problem.budgets.items()}

@@ -29,6 +29,8 @@ def _node_data(node: Node) -> dict[str, Any]:
         "facts": sorted(map(str, node.facts)),
         "goal": node.is_goal,
         **({"left": {name: json_number(amount) for name, amount in node.left.items()}} if node.left else {}),
+        **({"unknown": sorted(map(str, node.unknown))} if node.unknown else {}),
+        **({"supposed": {str(node.supposed[0]): node.supposed[1]}} if node.supposed else {}),
         "step": step and {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)},
         "branches": [
             {"probability": each.probability, "change": each.change, "node": each.node} for each in node.branches
@@ -60,6 +62,8 @@ def _node(item: Any, number: int, count: int, problem: Problem) -> Node:
                     tuple([_branch(each, where, count) for each in branches]),
                     item.get("goal") is True,
                     {name: _number(amount, where) for name, amount in left.items()},
+                    frozenset(_atoms(item.get("unknown", []), where)),
+                    _supposed(item.get("supposed"), where),
                 )
     raise PlanError(f"{where} is no node of a policy", hint="a node has 'facts', 'step' and 'branches'")
 
@@ -78,6 +82,16 @@ def _step(item: Any, where: str, problem: Problem) -> Step:
                 raise PlanError(f"{where}: {declared.signature} is given {len(arguments)} arguments")
             return Step(action, tuple(arguments), _number(item.get("cost", 0), where))
     raise PlanError(f"{where}: its step is none", hint='expected {"action": "move", "arguments": ["r1", "a", "b"]}')
+
+
+def _supposed(item: Any, where: str) -> tuple[Atom, bool] | None:
+    match item:
+        case None:
+            return None
+        case dict() if len(item) == 1 and all(isinstance(holds, bool) for holds in item.values()):
+            ((text, holds),) = item.items()
+            return _atoms([text], where)[0], holds
+    raise PlanError(f"{where}: {item!r} is nothing that is supposed", hint='expected {"open(d1)": true}')
 
 
 def _branch(item: Any, where: str, count: int) -> Branch:

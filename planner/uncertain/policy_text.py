@@ -18,12 +18,19 @@ def policy_text(policy: Policy) -> str:
 
 def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:
     node = policy.nodes[place]
-    yield f"{numbers[place]}. {node.step}"
+    yield f"{numbers[place]}. {node.step}{_supposing(node)}"
     following = numbers[place] + 1
     if [numbers.get(branch.node) for branch in node.branches] == [following]:
         return
     for branch in node.branches:
         yield f"     {percent(branch.probability)}: {branch.change} → {_where(policy, place, branch, numbers)}"
+
+
+def _supposing(node: Node) -> str:
+    if node.supposed is None:
+        return ""
+    fact, holds = node.supposed
+    return f", supposing {fact}" if holds else f", supposing not {fact}"
 
 
 def _where(policy: Policy, place: int, branch: Branch, numbers: dict[int, int]) -> str:

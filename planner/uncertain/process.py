@@ -6,7 +6,7 @@ the relaxation of this task is a relaxation of the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from planner.annotations import Final
 from planner.budget import Budget
 from planner.collector import collector_paused
 from planner.grounding.ground import ground_adl
-from planner.model import Action, Number, Problem
+from planner.model import Action, Atom, Number, Problem
 from planner.plan import Step
 from planner.records import dataclass, replace
 from planner.search.space import Space
@@ -58,7 +58,7 @@ class Process:
     """
 
     def __init__(
-        self, task: Task, choices: tuple[Choice, ...], wishes: tuple[Wish, ...] = (), purse: Purse = EMPTY
+        self, task: Task, choices: Sequence[Choice], wishes: tuple[Wish, ...] = (), purse: Purse = EMPTY
     ) -> None:
         self.task = task
         self.choices = choices
@@ -66,6 +66,14 @@ class Process:
         self.purse = purse
         self.space = Space(task)
         self.initial = self.space.initial
+        self.unknown: Mapping[Atom, State] = {}
+        """The facts that may be unknown, each with the bit of states that says so."""
+        self.aliases: Mapping[Atom, Atom] = {}
+        """Facts of the task, and those that they stand for where these are known."""
+        self.ignored: Container[Atom] = frozenset()
+        """Facts of which nothing is to be known."""
+        self.supposed: Mapping[int, tuple[Atom, bool]] = {}
+        """The choices that are taken on an unknown fact, and whether it is to hold."""
 
     @cached_property
     def _applicable(self) -> Callable[[State], list[int]]:
@@ -109,17 +117,31 @@ def process_of(problem: Problem, budget: Budget) -> Process:
     """Return the decision process of `problem`: what is reachable and relevant by some outcomes, ground.
 
     Where no outcomes whatever lead to the hard goal, its task has nothing but `unreachable_goal`. Raises as `ground`
-    does.
+    does. Where facts are unknown, states say what is known; raises `UnsupportedError` where they have an effect on more
+    than what can be done.
+    """
+    if problem.unknown:
+        from planner.unknown.process import sensing_process_of  # noqa: PLC0415 - few problems need it
+
+        return sensing_process_of(problem, budget)
+    compiled = determinise(relevant(problem))
+    return grounded(compiled.problem, compiled.ways, problem.domain.actions, budget)
+
+
+def grounded(
+    problem: Problem, ways: Mapping[str, Way], actions: Mapping[str, Action], budget: Budget, *, whole: bool = False
+) -> Process:
+    """Return the process of `problem`, whose actions are `ways` in which `actions` come out; others are no choices.
+
+    With `whole`, nothing is left out that is not relevant.
     """
     with collector_paused():
-        compiled = determinise(relevant(problem))
-        asked = Asked.about(compiled.problem)
-        actions = problem.domain.actions
-        together = {name: way.action for name, way in compiled.ways.items() if actions[way.action].is_uncertain}
-        task, cases = asked.answered(ground_adl(asked.problem, budget, together))
+        asked = Asked.about(problem)
+        together = {name: way.action for name, way in ways.items() if actions[way.action].is_uncertain}
+        task, cases = asked.answered(ground_adl(asked.problem, budget, together, whole=whole))
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
-        return Process(task, tuple(_choices(task.actions, compiled.ways, actions)), tuple(wishes), purse)
+        return Process(task, tuple(_choices(task.actions, ways, actions)), tuple(wishes), purse)
 
 
 def _choices(
@@ -128,7 +150,9 @@ def _choices(
     """Yield the choices: outcomes of one step under one precondition; an outcome that is missing changes nothing."""
     found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
     for number, action in enumerate(ground):
-        way = ways[action.step.action]
+        way = ways.get(action.step.action)
+        if way is None:
+            continue
         key = (way.action, action.step.arguments, action.precondition)
         found.setdefault(key, {}).setdefault(way.number, (number, action))
     for (name, arguments, precondition), parts in found.items():

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from planner.model import (
-    COST,
     OPEN,
     Action,
     And,
@@ -90,7 +89,6 @@ class Translation:
             initial=(*source.initial, *news),
             goal=self._goal(reading),
             metric=Metric.COST,
-            budgets={words.spent if name == COST else name: limit for name, limit in source.budgets.items()},
             unknown=(),
             likely={},
             constraints=tuple([constrained(each, words.possible, surely_kept=known) for each in source.constraints]),
@@ -125,7 +123,6 @@ class Translation:
             when=(*effects, *self._surveys(action)),
             senses=(),
             cost=cost,
-            uses={**action.uses, self.words.spent: cost} if COST in self.problem.budgets else action.uses,
         )
 
     def _effects(self, when: When) -> Iterator[When]:

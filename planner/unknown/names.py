@@ -19,8 +19,7 @@ class Vocabulary:
 
     `possible`: p is not known to be false. `open`: it is as unknown as it was at the beginning. `listed`: it was
     unknown then, whatever happened since. `seen`: a step has looked at it. `guessed`: it is supposed, and nobody has
-    looked. `checked` and `suspected` are what is derived, surely or possibly, if guesses count for nothing. `spent` is
-    the resource of which steps use what they cost.
+    looked. `checked` and `suspected` are what is derived, surely or possibly, if guesses count for nothing.
     """
 
     possible: Names
@@ -30,7 +29,6 @@ class Vocabulary:
     guessed: Names
     checked: Names
     suspected: Names
-    spent: str
 
     @classmethod
     def of(cls, domain: DomainModel, unknown: Iterable[str]) -> Vocabulary:
@@ -54,7 +52,6 @@ class Vocabulary:
             named("guessed", careful),
             named("checked", derived),
             named("suspected", derived),
-            _free("spent", {name for action in actions for name in action.uses}),
         )
 
     def predicates(self, domain: DomainModel) -> Iterator[Predicate]:

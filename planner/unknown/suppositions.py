@@ -11,7 +11,21 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.annotations import Final
-from planner.model import OPEN, TRUE, Action, Atom, Function, Literal, Metric, Not, Number, Problem, Variable, When
+from planner.model import (
+    COST,
+    OPEN,
+    TRUE,
+    Action,
+    Atom,
+    Function,
+    Literal,
+    Metric,
+    Not,
+    Number,
+    Problem,
+    Variable,
+    When,
+)
 from planner.model.formulas import conjunction
 from planner.plan import Step, exact, exact_sum
 from planner.records import dataclass, field, replace
@@ -42,10 +56,10 @@ class Supposing:
         return tuple(kept), supposed
 
 
-def supposing(asked: Translation, knowing: Problem, surprise: Number) -> Supposing:
+def supposing(asked: Translation, knowing: Problem, surprise: Number | None) -> Supposing:
     """Return `knowing`, a translation of what was `asked`, with steps that suppose unknown facts.
 
-    `surprise` is what it costs beside a step that fails if a supposition is wrong.
+    `surprise` is what it costs beside a step that fails if a supposition is wrong; None: nothing costs anything.
     """
     source = asked.problem
     writer = _Writer(asked, {*knowing.domain.actions}, {*knowing.domain.functions})
@@ -56,12 +70,25 @@ def supposing(asked: Translation, knowing: Problem, surprise: Number) -> Supposi
     for variable in asked.variables:
         for fact, chance in zip(variable.facts, variable.chances, strict=True):
             for kind in writer.kinds[fact.predicate]:
-                price = Fraction(surprise) + (0 if kind.looked else Fraction(failure[fact.predicate]))
+                fails = 0 if kind.looked else Fraction(failure[fact.predicate])
+                price = 0 if surprise is None else Fraction(surprise) + fails
                 prices[Atom(kind.price, fact.args)] = (1 - chance if kind.holds else chance) * price
+    knowing = _without_prices(knowing) if COST in knowing.budgets else knowing
     actions = {**knowing.domain.actions, **writer.actions}
     domain = replace(knowing.domain, actions=actions, functions={**knowing.domain.functions, **writer.functions})
     kinds = [(each.action, (name, each.holds)) for name, found in writer.kinds.items() for each in found]
     return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_rounded(prices)}), dict(kinds))
+
+
+def _without_prices(problem: Problem) -> Problem:
+    """Return `problem` with the budget on the cost as one on a resource, of which steps use what they cost."""
+    spent = _free("spent", {name for action in problem.domain.actions.values() for name in action.uses})
+    budgets = {spent if name == COST else name: limit for name, limit in problem.budgets.items()}
+    actions = {
+        name: replace(action, uses={**action.uses, spent: action.cost})
+        for name, action in problem.domain.actions.items()
+    }
+    return replace(problem, budgets=budgets, domain=replace(problem.domain, actions=actions))
 
 
 def surprise(lucky: Number | None, safe: Number | None) -> Number:

@@ -71,6 +71,12 @@ class Prospect:
             self._conditions[key] = self.rules.compiler.compile(_read(formula, helps=True, surely=surely))
         return self._conditions[key]
 
+    def holds(self, formula: Formula, facts: Iterable[Atom], unknown: Iterable[Atom], *, surely: bool) -> bool:
+        """Return whether the ground `formula` surely, or possibly, holds where these are known to hold, or unknown."""
+        facts = [*facts]
+        world = World(State([*facts, *map(maybe, chain(facts, unknown))]), self.axioms)
+        return world.solver.holds(self.condition(formula, surely=surely), {})
+
     def effects(self, name: str) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:
         """Return the effects of the action `name` that come about surely, and possibly."""
         if name not in self._effects:
