@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 
 from planner.annotations import Any
-from planner.answer import Answer, intended, unsupported
+from planner.answer import Answer, intended, pointing, unsupported
 from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
@@ -67,7 +67,8 @@ def solve(
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     answer.run.seed, answer.run.most_simulations = seed, simulations
-    return _as_intended(answer, answer.within_limits(lambda: _solve(answer, mode, search, heuristic)))
+    found = answer.within_limits(lambda: _solve(answer, mode, search, heuristic))
+    return _as_intended(answer, pointing(problem, found))
 
 
 def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]) -> Result | None:

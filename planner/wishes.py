@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 
 from planner.annotations import TYPE_CHECKING, Any, Final
+from planner.answer import pointing
 from planner.model import COST, Number, Problem
 from planner.normalise.constraints import MARK
 from planner.normalise.stages import without_numbers
@@ -54,6 +55,7 @@ class _Wishing:
             compiled = without_numbers(compiled)
         found = solve(compiled, on_progress=report, **options)
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
+        result = pointing(self._problem, result)
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
 

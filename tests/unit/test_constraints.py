@@ -8,7 +8,19 @@ from decimal import Decimal
 import pytest
 
 from htn.declare import Methods
-from planner import Domain, Plan, Status, makespan, mend, partial_order, patch, solve, undo, validate
+from planner import (
+    Domain,
+    Plan,
+    Status,
+    explain_unsolvable,
+    makespan,
+    mend,
+    partial_order,
+    patch,
+    solve,
+    undo,
+    validate,
+)
 from planner.budget import Budget
 from planner.grounding import ground
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
@@ -93,6 +105,16 @@ IMPOSSIBLE = [
 def test_what_no_plan_can_keep_is_named(constraint, reason):
     result = solve(problem(constraint))
     assert (result.status, result.reason) == (Status.UNSOLVABLE, reason)
+
+
+def test_where_several_constraints_cannot_be_kept_it_is_said_who_knows_more():
+    constraints = Constraint(BEFORE, neat("r3"), at("r1")), Constraint(BEFORE, at("r1"), neat("r3"))
+    for goal in ("neat(r3)", {"hard": "neat(r3)", "soft": {"rang": 2}}):
+        made = problem(*constraints, goal=goal)
+        result = solve(made)
+        assert result.status is Status.UNSOLVABLE
+        assert result.reason == "explain_unsolvable says whether constraints and goal cannot be met together"
+        assert "cannot hold together" in str(explain_unsolvable(made, Budget(10)))
 
 
 BROKEN = [
