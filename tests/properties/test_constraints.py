@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from constraint_twin import is_kept
 
-from planner import Status, solve, validate
+from planner import Domain, Status, Step, solve, validate
+from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.normalise import without_constraints
 from planner.testing import (
     ALL,
@@ -68,6 +70,52 @@ def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block):
                 ]
                 assert found == [expected, expected], seed
     assert kept > 50 < broken
+
+
+def toggles():
+    """Return a problem in which two facts change to and fro, by steps that change one, both, or something else."""
+    both = {
+        "turn-on": ("p",),
+        "turn-off": ("not p",),
+        "open": ("q",),
+        "shut": ("not q",),
+        "wait": ("r",),
+        "rest": ("not r",),
+    }
+    both |= {"swap": ("p", "not q"), "fill": ("p", "q"), "empty": ("not p", "not q")}
+    domain = Domain("toggles")
+    for name, provides in both.items():
+        domain.action(name, provides=list(provides))
+    return domain.problem(goal=())
+
+
+def test_what_holds_again_and_again_is_counted_and_ends_in_time():
+    rng, problem = random.Random(1), toggles()
+    conditions = [Atom("p"), Atom("q"), Not(Atom("p")), And((Atom("p"), Atom("q"))), Or((Atom("p"), Atom("q")))]
+    names = [*problem.domain.actions]
+    happenings = [*conditions, *conditions, *[Done(Atom(name)) for name in names]]
+    outcomes = Counter()
+    for _ in range(900):
+        kind = rng.choice([ConstraintKind.AT_MOST, ConstraintKind.NEVER_AFTER, ConstraintKind.BEFORE])
+        other = None if kind is ConstraintKind.AT_MOST else rng.choice(happenings)
+        constraint = Constraint(kind, rng.choice(happenings), other, rng.choice([1, 2, 3]))
+        initial = tuple([fact for fact in (Atom("p"), Atom("q")) if rng.random() < 0.4])
+        made = replace(problem, initial=initial, constraints=(constraint,))
+        steps = tuple([Step(rng.choice(names)) for _ in range(rng.randint(1, 9))])
+        states = [Simulation(made)]
+        for step in steps:
+            states.append(after(states[-1], step))
+        expected = is_kept(constraint, steps, states)
+        outcomes[kind, expected] += 1
+        assert validate(made, steps).valid is expected, (constraint, steps)
+        for plainly in (False, True):
+            twin = without_constraints(made, plainly=plainly)
+            end = Simulation(twin)
+            for step in steps:
+                end = after(end, step)
+            assert (end is not None and end.holds(twin.goal.hard)) is expected, (plainly, constraint, steps)
+    assert min(outcomes.values()) > 15
+    assert len(outcomes) == 6
 
 
 @pytest.mark.parametrize("block", range(6))
