@@ -42,6 +42,12 @@ def run(
     model: Annotated[str | None, typer.Option(metavar="|".join(MODELS), help="How steps follow each other.")] = None,
     real: Annotated[bool, typer.Option("--real", help="Call the handlers that are bound to the domain.")] = False,
     faults: Annotated[float, typer.Option(min=0, max=1, metavar="RATE", help="How likely a call goes wrong.")] = 0.0,
+    chances: Annotated[
+        bool, typer.Option("--chances", help="Simulated steps fail, and come out, as likely as they declare.")
+    ] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Plan with the risks and costs that runs in the journal have shown.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Determines what is random in the simulated world.")] = 0,
     journal: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep what happens in FILE.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Take up a run from the journal.")] = None,
@@ -79,6 +85,8 @@ def run(
             model,  # type: ignore[arg-type]  # whether it is one of them is asked where it is used
             is_real=real,
             faults=faults,
+            chances=chances,
+            learns=learn,
             seed=seed,
             journal=journal,
             resume=resume,

@@ -60,6 +60,8 @@ class Wanted:
     model: ExecutionModel | None = None
     is_real: bool = False
     faults: float = 0.0
+    chances: bool = False
+    learns: bool = False
     seed: int = 0
     journal: Path | None = None
     resume: str | None = None
@@ -142,13 +144,17 @@ def _executor(wanted: Wanted, world: World, watcher: Watcher) -> Executor:
         ask="later" if wanted.journal else None,
         listeners=(watcher,) if wanted.quiet else (watcher, Show(transient=True)),
         seed=wanted.seed,
+        learned=wanted.learns,
     )
 
 
 def _check(wanted: Wanted) -> None:
     """Raise `InputError` where options do not go together."""
-    if wanted.is_real and wanted.faults:
-        raise InputError("--faults belongs to the simulated world, and --real calls handlers")
+    if wanted.is_real and (wanted.faults or wanted.chances):
+        option = "--faults" if wanted.faults else "--chances"
+        raise InputError(f"{option} belongs to the simulated world, and --real calls handlers")
+    if wanted.learns and wanted.journal is None:
+        raise InputError("--learn learns from a journal", hint="name its file with --journal FILE")
     if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
         raise InputError(
             "--journal is a file, and this is a folder", Location(str(wanted.journal)), "name a file in it"
@@ -182,7 +188,7 @@ def _simulated(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
     ledger = None if wanted.journal is None else _ledger(wanted.journal, run)
     if ledger is not None:
         ledger.touch()
-    simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger)
+    simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
     for action in simulated.problem.domain.actions:
         simulated.world.policy(action, Policy(timeout=TIMEOUT))
     return simulated
@@ -213,6 +219,6 @@ def _again(wanted: Wanted, run: str) -> str:
     """Return the command that takes the run up."""
     words = ["forethought", "run", wanted.domain, *([wanted.problem] if wanted.problem else [])]
     words += ["--plan", str(wanted.plan)] if wanted.plan else []
-    return shlex.join(
-        [*words, *(["--real"] if wanted.is_real else []), "--journal", str(wanted.journal), "--resume", run]
-    )
+    flags = {"--real": wanted.is_real, "--chances": wanted.chances, "--learn": wanted.learns}
+    words += [flag for flag, is_given in flags.items() if is_given]
+    return shlex.join([*words, "--journal", str(wanted.journal), "--resume", run])

@@ -160,6 +160,8 @@ def test_faults_are_drawn_by_the_seed_and_no_success_is_false(run: Run) -> None:
         (("courier", "--model", "dagg"), Exit.USAGE, "did you mean 'dag'?"),
         (("courier", "--real"), Exit.USAGE, "no action of 'courier' has a handler"),
         (("courier", "--real", "--faults", 0.5), Exit.USAGE, "--faults belongs to the simulated world"),
+        (("courier", "--real", "--chances"), Exit.USAGE, "--chances belongs to the simulated world"),
+        (("courier", "--learn"), Exit.USAGE, "--learn learns from a journal"),
         (("courier", "--resume", "x"), Exit.USAGE, "--journal FILE"),
         (("courier", "--resume", "x", "--journal", "/nowhere/j.db"), Exit.USAGE, "no such journal"),
         (("courier", "--answer", "doubt:s1=yes"), Exit.USAGE, "--answer belongs to --resume RUN"),
@@ -408,3 +410,35 @@ def test_what_a_handler_says_cannot_write_over_the_terminal(run: Run, lamps: Cal
     assert code == Exit.NEGATIVE
     assert "broken SUCCEEDED" in err
     assert not {"\x1b", "\x9b"} & set(err)
+
+
+TOOLS = """
+domain: tools
+actions:
+  cheap: {provides: [done], cost: 1, risk: 0.9, tags: [idempotent]}
+  dear: {provides: [done], cost: 1.5, tags: [idempotent]}
+---
+problem: one
+domain: tools
+goal: [done]
+"""
+
+
+def test_runs_of_the_command_learn(run: Run, tmp_path: Path) -> None:
+    """The cheap tool fails nearly always: plans do not mind, runs that count on what is to be expected do."""
+    file = tmp_path / "tools.yaml"
+    file.write_text(TOOLS)
+    options = ("--chances", "--journal", tmp_path / "runs.db", "--json", "--quiet")
+    for _ in range(2):
+        found = [json.loads(run(file, *options, *more)[1]) for more in ((), ("--learn",))]
+        assert [each["steps"][0]["action"] for each in found] == ["cheap", "dear"]
+
+
+def test_the_command_follows_policies(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "tools.yaml"
+    file.write_text(TOOLS.replace("cost: 1,", "cost: 0.1,"))
+    code, out, _ = run(file, "--chances", "--model", "policy", "--json", "--quiet")
+    assert code == Exit.OK
+    found = json.loads(out)
+    assert found["model"] == "policy"
+    assert {each["action"] for each in found["steps"]} == {"cheap"}
