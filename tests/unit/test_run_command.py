@@ -415,8 +415,8 @@ def test_what_a_handler_says_cannot_write_over_the_terminal(run: Run, lamps: Cal
 TOOLS = """
 domain: tools
 actions:
-  cheap: {provides: [done], cost: 1, risk: 0.9, tags: [idempotent]}
-  dear: {provides: [done], cost: 1.5, tags: [idempotent]}
+  cheap: {provides: [done], cost: 1, risk: 0.99, tags: [idempotent]}
+  dear: {provides: [done], cost: 1.1, tags: [idempotent]}
 ---
 problem: one
 domain: tools
@@ -436,7 +436,7 @@ def test_runs_of_the_command_learn(run: Run, tmp_path: Path) -> None:
 
 def test_the_command_follows_policies(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "tools.yaml"
-    file.write_text(TOOLS.replace("cost: 1,", "cost: 0.1,"))
+    file.write_text(TOOLS.replace("cost: 1, risk: 0.99", "cost: 0.1, risk: 0.5"))
     code, out, _ = run(file, "--chances", "--model", "policy", "--json", "--quiet")
     assert code == Exit.OK
     found = json.loads(out)
