@@ -16,8 +16,7 @@ from executor.world.world import World
 from planner.candidates import CandidateSet
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import is_other_problem
-from planner.model import Goal, Problem, SoftGoal
-from planner.model.formulas import conjunction, conjuncts
+from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result
 from planner.records import dataclass, replace
 from planner.uncertain.decide import decide
@@ -155,28 +154,13 @@ def _decided(problem: Any, options: Mapping[str, Any]) -> Planned:
 
 
 def _searched(world: World, problem: Any, planning: Mapping[str, Any]) -> Planned:
-    """Return a plan for `problem`: for as much of the soft goals as can be had, the least useful given up first."""
+    """Return the best plan for `problem`, and which soft goals it forgoes."""
     from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
 
-    soft = problem.goal.soft if isinstance(problem, Problem) else ()
-    wishes, dropped = sorted(soft, key=lambda each: each.utility), list[SoftGoal]()
-    while True:
-        found = solve(_wanting(problem, wishes) if soft else problem, **planning)
-        if planning["cancel"].is_set() and not found.has_plan:
-            classical = problem.classical if is_other_problem(problem) else problem
-            return Planned(ActionPlan(**stated(classical)), classical)
-        if found.has_plan or not wishes:
-            break
-        dropped.append(wishes.pop(0))
-    if not soft:
-        made = given(world, found, {})
-        assert made is not None, "a result is no problem"  # noqa: S101 - a mistake of ours
-        return made
-    plan = ActionPlan.of(replace(found.expect_plan(), problem=problem))
-    return Planned(plan, problem, tuple(dropped))
-
-
-def _wanting(problem: Problem, wishes: Collection[SoftGoal]) -> Problem:
-    """Return `problem` with `wishes` as parts of its goal, and no others."""
-    hard = conjunction([*conjuncts(problem.goal.hard), *(each.condition for each in wishes)])
-    return replace(problem, goal=Goal(hard))
+    found = solve(problem, **planning)
+    if planning["cancel"].is_set() and not found.has_plan:
+        classical = problem.classical if is_other_problem(problem) else problem
+        return Planned(ActionPlan(**stated(classical)), classical)
+    made = given(world, found, {})
+    assert made is not None, "a result is no problem"  # noqa: S101 - a mistake of ours
+    return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))
