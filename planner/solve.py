@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
 from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.unclear import constraint_on_unknown
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
@@ -56,7 +57,9 @@ def solve(
         raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
     options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
-    found = _otherwise(problem, options | {"simulations": simulations, "seed": seed}, within)
+    found = _unclear(problem)
+    if found is None:
+        found = _otherwise(problem, options | {"simulations": simulations, "seed": seed}, within)
     if found is not None:
         return found
     search = checked_names(mode, search, heuristic)
@@ -69,6 +72,13 @@ def solve(
     answer.run.seed, answer.run.most_simulations = seed, simulations
     found = answer.within_limits(lambda: _solve(answer, mode, search, heuristic))
     return _as_intended(answer, pointing(problem, found))
+
+
+def _unclear(problem: Problem) -> Result | None:
+    """Return the refusal of constraints of which nobody knows whether they hold at the start."""
+    found = constraint_on_unknown(problem)
+    reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
+    return None if found is None else Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]) -> Result | None:

@@ -15,6 +15,7 @@ from planner.kinds import not_classical
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.numbers import exact_decimal
+from planner.model.unclear import constraint_on_derived
 from planner.plan import Plan, StoppedBy, exact
 from planner.records import replace
 from planner.task import INFINITY
@@ -57,6 +58,8 @@ def candidates(
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         raise UnsupportedError(refused.reason)
+    if (derived := constraint_on_derived(problem)) is not None:
+        raise UnsupportedError(f"candidates under the constraint '{derived}' on derived facts")
     if creates_objects(problem.domain):
         raise UnsupportedError("candidates where actions create objects")
     budget, factor = Budget(time_limit, memory_limit, cancel), checked_factor(within)

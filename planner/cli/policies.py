@@ -59,7 +59,7 @@ def run_objective(
     **options: Any,
 ) -> Exit:
     """Print the policy or the whole decision; `options` are those of `decide`, and others that are not taken."""
-    taken = {name: options.pop(name) for name in ("penalty", "search")}
+    taken = {name: options.pop(name) for name in ("penalty", "search", "simulations", "seed")}
     _refuse(options)
     if plan_file is not None:
         check_writable(plan_file)

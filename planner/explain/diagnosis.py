@@ -15,7 +15,7 @@ from planner.explain.conflicts import Conflict, conflicts
 from planner.explain.relaxed import Relaxed
 from planner.explain.smallest import Finding, smallest_change
 from planner.explain.unreachable import Missing, Unreachable
-from planner.model import Problem
+from planner.model import COST, Problem
 from planner.model.domain import creates_objects
 from planner.normalise import normalise
 from planner.plan import Plan, Status, StoppedBy
@@ -71,7 +71,7 @@ class Diagnosis:
     def _change_lines(self) -> Iterator[str]:
         limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
         if self.change is None:
-            if self.solvable is False:
+            if self.solvable is False and not self.conflicts:
                 what = "No change was found" if limit else "No change of the facts that were considered helps"
                 yield f"{what}{limit}."
             return
@@ -136,7 +136,10 @@ def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
     found = () if unreachable else clashes(problem, budget)
-    finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
+    if COST in problem.budgets or problem.deadline is not None:  # what is assumed costs, and takes no time
+        finding = Finding()
+    else:
+        finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
     solvable = False if found else _solvable(finding)
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 

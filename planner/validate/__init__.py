@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.annotations import Any
-from planner.errors import InputError, PlanError
+from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model import Atom, Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.hidden import decided
+from planner.model.unclear import constraint_on_unknown
 from planner.plan import Plan, Step, Supposition
 from planner.records import replace
 from planner.validate.deadline import lateness
@@ -42,7 +43,8 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     """Check that `steps` lead from the initial state of `problem` to its goal, within all limits and constraints.
 
     A `Plan` claims its own cost, other steps only `claimed_cost`; a claim that is wrong makes the plan invalid. Never
-    raises for a bad plan; raises `InputError` where the problem itself means nothing. Where it leaves facts unknown, a
+    raises for a bad plan; raises `InputError` where the problem itself means nothing, and `UnsupportedError` for
+    constraints on facts that it leaves unknown. Where it leaves facts unknown, a
     plan is valid on suppositions about them, which the verdict lists; those of a `Plan` come first.
     """
     _check_arguments(problem, steps)
@@ -63,6 +65,9 @@ def _judged(
 ) -> Verdict:
     if not problem.unknown:
         return _replayed(problem, steps, claimed_cost)
+    unclear = constraint_on_unknown(problem)
+    if unclear is not None:
+        raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
     from planner.validate.resting import verdict_supposing  # noqa: PLC0415 - few problems need it
 
     return verdict_supposing(problem, steps, expected, lambda known: _replayed(known, steps, claimed_cost))

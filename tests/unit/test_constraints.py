@@ -12,9 +12,14 @@ from planner import (
     Domain,
     Plan,
     Status,
+    Step,
+    UnsupportedError,
+    always,
+    before,
     explain_unsolvable,
     makespan,
     mend,
+    never,
     partial_order,
     patch,
     solve,
@@ -250,3 +255,19 @@ def test_decompositions_keep_constraints():
     assert (result.status, result.cost) == (Status.OPTIMAL, 3)
     assert bound.validate(result.expect_plan()).valid
     assert "breaks the constraint" in bound.validate(solve(made).expect_plan()).reason
+
+
+def test_constraints_on_facts_declared_unknown_are_refused_everywhere() -> None:
+    domain = Domain("u")
+    domain.action("smash", {}, provides=["in_"], cost=5)
+    domain.action("open", {}, requires=["unlocked"], provides=["in_"], cost=50)
+    domain.derive("free", {}, "unlocked")
+    for constraint in (never("unlocked"), always("free"), before("unlocked", "in_"), never("unlocked", utility=3)):
+        problem = domain.problem(goal=["in_"], unknown=["unlocked"], constraints=[constraint])
+        result = solve(problem)
+        assert result.status is Status.UNSUPPORTED
+        assert "constraints on facts declared unknown" in result.reason
+        with pytest.raises(UnsupportedError, match="declared unknown"):
+            validate(problem, [Step("smash")])
+    free = domain.problem(goal=["in_"], unknown=["unlocked"], constraints=[never(done("open"))])
+    assert [step.action for step in solve(free).expect_plan().steps] == ["smash"]

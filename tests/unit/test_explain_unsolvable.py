@@ -371,3 +371,19 @@ def test_demands_that_clash_are_named() -> None:
     text = "They cannot hold together: goal there; constraint never done ride; money at most 100."
     assert text in found.describe()
     assert found.to_dict()["conflicts"][0]["smallest"] is True
+
+
+def test_a_budget_on_the_cost_is_a_demand_and_no_change_of_facts_pays_for_it() -> None:
+    shop = Domain("shop")
+    shop.action("order", {"thing": "object"}, provides=["have(thing)"], cost=1, uses={"money": 5})
+    shop.action("fetch", {"thing": "object"}, provides=["have(thing)"], cost=4, uses={"money": 2})
+    problem = shop.problem(
+        objects={"cake": "object", "chairs": "object"},
+        goal=["have(cake)", "have(chairs)"],
+        budgets={"cost": 4, "money": 6},
+    )
+    found = explain_unsolvable(problem, Budget(10))
+    assert found.solvable is False
+    assert found.change is None
+    (conflict,) = found.conflicts
+    assert len(conflict.demands) == 4

@@ -1,0 +1,38 @@
+"""Which constraints rest on facts that are declared unknown, or that are derived."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from planner.model.constraints import Constraint, Done
+from planner.model.formulas import Formula, atoms_in
+from planner.model.problem import Problem
+
+
+def constraint_on_unknown(problem: Problem) -> Constraint | None:
+    """Return a constraint of `problem` that reads facts of predicates that may be unknown; None where none does."""
+    if not problem.unknown or not problem.constraints:
+        return None
+    hidden = {pattern.predicate for pattern in problem.unknown}
+    axioms, grown = problem.domain.axioms, -1
+    while grown != len(hidden):
+        grown = len(hidden)
+        hidden |= {axiom.predicate for axiom in axioms if _reads(axiom.condition, hidden)}
+    return _constraint_on(problem, hidden)
+
+
+def constraint_on_derived(problem: Problem) -> Constraint | None:
+    """Return a constraint of `problem` that reads derived facts; None where none does."""
+    return _constraint_on(problem, problem.domain.derived) if problem.constraints else None
+
+
+def _constraint_on(problem: Problem, predicates: Collection[str]) -> Constraint | None:
+    for constraint in problem.constraints:
+        for happening in (constraint.what, constraint.other):
+            if happening is not None and not isinstance(happening, Done) and _reads(happening, predicates):
+                return constraint
+    return None
+
+
+def _reads(formula: Formula, predicates: Collection[str]) -> bool:
+    return any(atom.predicate in predicates for atom in atoms_in(formula))
