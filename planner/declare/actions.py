@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Final
 
 from planner.declare.amounts import Amounts
+from planner.declare.cases import cases_of
 from planner.declare.conditions import NOTHING, Conditions
 from planner.declare.marks import ActionFields, Outcome, When
 from planner.declare.numbers import check_distribution, decimal, number, resolution_of, risk
@@ -115,9 +116,13 @@ class ActionBuilder:
     def _others(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Read the fields that few actions have."""
         place = self._place
-        return {
+        found: dict[str, Any] = {
             field: read(self, fields[field], place.within(field)) for field, read in self._READERS if field in fields
         }
+        if fields.get("cases"):
+            planning, outcomes = self._parameters.planning, found.get("outcomes", ())
+            found["cases"] = cases_of(fields["cases"], planning, outcomes, place.within("cases"))
+        return found
 
     def _conditions(self, scope: Scope, known: Mapping[str, Formula] = NOTHING) -> Conditions:
         return Conditions(scope, self._types.parents, exact=self._exact, known=known)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 
 from planner.declare.entity import Entity
-from planner.model import Atom, Formula, Number
+from planner.model import Atom, Case, Formula, Number
 from planner.model import Outcome as ModelOutcome
 from planner.model import When as ModelWhen
 
@@ -80,6 +80,7 @@ class ActionFields(TypedDict, total=False):
     duration: Number | float | str | None
     risk: Number | float | str
     outcomes: Iterable[Outcome | ModelOutcome]
+    cases: Iterable[Case]
     senses: Patterns
     tags: str | Iterable[str]
     description: str

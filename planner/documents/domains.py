@@ -12,7 +12,7 @@ from planner.declare.parameters import from_mapping
 from planner.declare.places import Place
 from planner.declare.syntax import NotationError, parse_atom
 from planner.documents.values import to_default
-from planner.model import REQUIRED, DataParameter
+from planner.model import REQUIRED, Case, DataParameter
 
 if TYPE_CHECKING:
     from planner.documents.schema import ActionDocument, DataDocument, DomainDocument, WhenDocument
@@ -68,6 +68,7 @@ def _declare_action(found: Declarations, name: str, action: ActionDocument, plac
         **{field: getattr(action, field) for field in _PLAIN},
         "when": [_when(when) for when in whens],
         "outcomes": [Outcome(each.probability, each.provides, each.modifies, each.name) for each in action.outcomes],
+        "cases": [Case(tuple(each.arguments), each.risk, tuple(each.outcomes)) for each in action.cases],
     }
     found.action(name, parameters, fields, place)
 

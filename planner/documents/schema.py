@@ -146,6 +146,14 @@ class OutcomeDocument(_Part):
     name: Text = ""
 
 
+class CaseDocument(_Part):
+    """What is likely where the arguments of an action are these objects; `_` stands for any."""
+
+    arguments: Texts
+    risk: Number = 0
+    outcomes: list[Number] = []
+
+
 class ActionDocument(_Part):
     """An action."""
 
@@ -167,6 +175,7 @@ class ActionDocument(_Part):
     duration: Number | None = None
     risk: Number = 0
     outcomes: list[OutcomeDocument] = []
+    cases: list[CaseDocument] = []
     senses: Texts = []
     tags: Texts = []
     description: Text = ""

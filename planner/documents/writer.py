@@ -21,6 +21,7 @@ from planner.model import (
     Action,
     Atom,
     Axiom,
+    Case,
     CostFunction,
     CostTerm,
     DataParameter,
@@ -146,6 +147,7 @@ def _action(action: Action, constants: frozenset[str]) -> dict[str, Any]:
             "duration": action.duration,
             "risk": action.risk or None,
             "outcomes": [_outcome(each, after) for each in action.outcomes],
+            "cases": [_case(each) for each in action.cases],
             "senses": before.patterns(action.senses),
             "tags": sorted(action.tags),
             "similes": list(action.similes),
@@ -165,6 +167,11 @@ def _when(when: When, before: Notation, action: Action) -> dict[str, Any]:
             "modifies": inner.patterns(when.modifies),
         }
     )
+
+
+def _case(case: Case) -> dict[str, Any]:
+    found = {"arguments": list(case.arguments), "risk": case.risk or None, "outcomes": list(case.outcomes)}
+    return without_defaults(found)
 
 
 def _outcome(outcome: Outcome, after: Notation) -> dict[str, Any]:

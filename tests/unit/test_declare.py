@@ -18,6 +18,7 @@ from planner import (
     Action,
     And,
     Atom,
+    Case,
     DataParameter,
     DeclarationError,
     Domain,
@@ -631,3 +632,42 @@ def test_what_an_action_with_a_mistake_has_said_is_not_known_afterwards() -> Non
     domain.predicate("ready", "object")
     with pytest.raises(DeclarationError, match="gives predicate 'ready' no arguments"):
         domain.action("good", requires="ready")
+
+
+class TestCases:
+    """What is likely may depend on the arguments."""
+
+    WAYS = (Outcome("0.5", ["sent(text)"]), Outcome("0.5", ["lost(text)"]))
+
+    def desk(self, *cases, **fields):
+        domain = Domain("desk", types=["tool", "text"])
+        domain.action("send", {"tool": "tool", "text": "text"}, provides=["sent(text)"], cases=cases, **fields)
+        return domain.model.actions["send"]
+
+    def test_the_first_case_that_covers_a_step_counts(self):
+        cases = Case(("fax", "_"), "0.3"), Case(("fax", "poem"), Decimal("0.9"))
+        action = self.desk(*cases, risk="0.1")
+        assert action.cases[0].risk == Decimal("0.3")
+        assert action.odds(("fax", "poem")) == (Decimal("0.3"), ())
+        assert action.odds(("mail", "poem")) == (Decimal("0.1"), ())
+
+    def test_a_case_may_say_how_likely_outcomes_are(self):
+        action = self.desk(Case(("fax", "_"), 0, (0.25, 0.75)), Case(("mail", "_"), "0.5"), outcomes=self.WAYS)
+        assert action.odds(("fax", "poem")) == (0, (Decimal("0.25"), Decimal("0.75")))
+        assert action.odds(("mail", "poem")) == (Decimal("0.5"), (Decimal("0.5"), Decimal("0.5")))
+
+    @pytest.mark.parametrize(
+        ("case", "said"),
+        [
+            (0.5, "0.5 is no case"),
+            (Case(("fax",), "0.3"), "the arguments of a case are 2 names"),
+            (Case("fax", "0.3"), "the arguments of a case are 2 names"),
+            (Case(("fax", "_"), 1), "it must be below 1"),
+            (Case(("fax", "_"), 0, (1,)), "the probabilities of all 2 outcomes, or none, not 1"),
+            (Case(("fax", "_"), 0, (0.5, 0.6)), "sum to 1.1, not to 1"),
+        ],
+    )
+    def test_mistakes_are_told_where_they_are(self, case, said):
+        with pytest.raises(DeclarationError, match=said) as error:
+            self.desk(case, outcomes=self.WAYS)
+        assert "test_declare" in str(error.value)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from planner import (
     Atom,
+    Case,
     DataParameter,
     DocumentError,
     Domain,
@@ -324,3 +325,28 @@ def test_a_damaged_file_gives_an_error_or_a_problem(data: st.DataObject) -> None
     except (DocumentError, UnsupportedError):
         problems = ()
     assert all(read_documents(write_yaml(each)).problems == (each,) for each in problems)
+
+
+def test_cases_of_actions() -> None:
+    text = """\
+domain: desk
+types: {tool: object, text: object}
+actions:
+  send:
+    parameters: {tool: tool, text: text}
+    provides: ["sent(text)"]
+    risk: 0.1
+    outcomes: [{probability: 0.5, provides: ["sent(text)"]}, {probability: 0.5, name: lost}]
+    cases:
+      - {arguments: [fax, _], risk: 0.3}
+      - {arguments: [mail, _], outcomes: [0.75, 0.25]}
+"""
+    found = domain(text).model
+    assert found.actions["send"].cases == (
+        Case(("fax", "_"), Decimal("0.3")),
+        Case(("mail", "_"), Decimal(0), (Decimal("0.75"), Decimal("0.25"))),
+    )
+    for written in (write_yaml(found), write_json(found)):
+        assert domain(written).model == found
+    with pytest.raises(DocumentError, match=r"10:10: the arguments of a case are 2 names"):
+        domain(text.replace("[fax, _]", "[fax]"))
