@@ -17,6 +17,7 @@ from executor.record.facts import TRUSTED, Note, Provenance
 from planner.errors import did_you_mean
 from planner.model import OPEN, Atom, Formula, Not, Problem
 from planner.model.formulas import conjuncts, substitute
+from planner.model.hidden import hidden
 from planner.plan import Step
 from planner.records import replace
 from planner.validate import Changes, Simulation
@@ -41,6 +42,8 @@ class Beliefs:
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
+        self._items = tuple([each for each in hidden(problem) if len(each.facts) > 1 or not each.none])
+        """Of whose facts no more than one holds."""
         if problem.unknown:
             facts = [fact for pattern in problem.unknown for fact in self._instances(pattern)]
             self.take([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
@@ -75,7 +78,8 @@ class Beliefs:
     @property
     def unknown(self) -> list[Atom]:
         """The facts that are unknown because they are declared so: a plan may suppose them."""
-        return [fact for fact in self._unknown if self._notes[fact].source == DECLARED]
+        found = [fact for fact in self._unknown if self._notes[fact].source == DECLARED]
+        return sorted(found, key=lambda fact: (fact.predicate, fact.args))
 
     def supposing(self, literals: Mapping[Atom, bool]) -> list[Note]:
         """Return what is to be believed where those of `literals` are supposed that are unknown."""
@@ -188,6 +192,21 @@ class Beliefs:
             elif self._unknown:
                 self._unknown.discard(fact)
         self._simulation.world.update(removed, added)
+        if self._items and self._unknown:
+            follows = list(self._following(latest))
+            if follows:
+                self.take(follows)
+
+    def _following(self, known: Iterable[Atom]) -> Iterator[Note]:
+        """Yield what follows for other facts of the same items from what is `known` by now."""
+        for item in self._items:
+            if not any(fact in item.facts for fact in known):
+                continue
+            left = [fact for fact in item.facts if fact in self._unknown and self._notes[fact].source == DECLARED]
+            if any(self.holds(fact) for fact in item.facts):
+                yield from [Note(fact, False, Provenance.ASSUMED, "something else is so") for fact in left]  # noqa: FBT003
+            elif len(left) == 1 and not item.none:
+                yield Note(left[0], True, Provenance.ASSUMED, "nothing else is left")  # noqa: FBT003 - a truth value
 
     def after(self, notes: Iterable[Note]) -> Beliefs:
         """Return beliefs of their own: what would be believed after `notes`."""

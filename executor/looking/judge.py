@@ -63,7 +63,8 @@ def expected_by(beliefs: Beliefs, changes: Changes) -> Expected:
     """Return what a step with these effects should change now."""
     stale = beliefs.stale_by(changes)
     ended = [fact for fact in changes.removed if fact not in stale] if stale else changes.removed
-    facts = {**dict.fromkeys(changes.provided, True), **dict.fromkeys(ended, False)}
+    unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
+    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys(changes.provided, True)}
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
     changed = frozenset([fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact)])
     return Expected(facts, changed, stale, items)

@@ -318,7 +318,7 @@ def _followed(found: policies.Policy | Decision) -> dict[str, Any]:
     if isinstance(found, Decision):
         data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}
     metadata = Metadata(created=datetime.now(UTC))
-    return {**stated(policy.problem), "model": "policy", "policy": data, "metadata": metadata}
+    return {**stated(policy.problem), "model": "policy", "policy": data, "supposes": (), "metadata": metadata}
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:

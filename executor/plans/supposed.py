@@ -21,11 +21,16 @@ def texts_by_step(suppositions: Iterable[Supposition], count: int) -> tuple[list
     found: list[list[str]] = [[] for _ in range(count)]
     goal: list[str] = []
     for each in suppositions:
-        text = str(each.fact) if each.holds else f"not {each.fact}"
+        text = literal_text(each.fact, each.holds)
         for number in each.steps:
             found[number - 1].append(text)
         goal += [text] if each.goal else []
     return [tuple(texts) for texts in found], tuple(goal)
+
+
+def literal_text(fact: Atom, holds: bool) -> str:  # noqa: FBT001 - a fact, and whether it holds
+    """Return the literal that says of `fact` whether it holds."""
+    return str(fact) if holds else f"{NOT}{fact}"
 
 
 def supposed(texts: Iterable[str]) -> dict[Atom, bool]:

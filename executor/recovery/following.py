@@ -11,6 +11,7 @@ from typing import Any, Final, TypeGuard
 
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import steps_of
+from executor.plans.supposed import literal_text
 from executor.record.allowance import left_of
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.failures import Key
@@ -68,8 +69,9 @@ class Following:
 
     def node(self) -> Node | None:
         """Return what the policy has for the state that is believed; None where nobody foresaw it."""
-        simulation = self.state.beliefs.simulation
-        return self.policy().node(simulation.facts, ran=simulation.history, spent=self._spent())
+        beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
+        unknown = beliefs.unknown if self.state.problem.unknown else ()
+        return self.policy().node(simulation.facts, ran=simulation.history, spent=self._spent(), unknown=unknown)
 
     def is_lost(self) -> bool:
         """Return whether nobody foresaw this state, and the goal does not hold in it."""
@@ -92,7 +94,7 @@ class Following:
         if about:
             reason = f"the policy goes on with {node.step}"
             self.emit(RungTaken(Rung.RETRY if failed else Rung.PATCH, about, reason, float(node.step.cost)))
-        self._take(node.step)
+        self._take(node)
         return True
 
     def _is_bad_luck(self, node: Node, step: Step) -> bool:
@@ -105,8 +107,10 @@ class Following:
         """Return whether `step` was taken from this state as often as a run may be changed."""
         return self.state.times_taken([step]) >= self.recovery.most_patches
 
-    def _take(self, step: Step, policy: Mapping[str, Any] | None = None, reason: str = "as the policy says") -> None:
-        steps = steps_of([step], self.state.domain, self.state.steps)
+    def _take(self, node: Node, policy: Mapping[str, Any] | None = None, reason: str = "as the policy says") -> None:
+        assert node.step is not None  # noqa: S101 - one that is taken has a step
+        supposes = () if node.supposed is None else (literal_text(*node.supposed),)
+        steps = steps_of([node.step], self.state.domain, self.state.steps, supposing=[supposes])
         data = tuple([each.model_dump(mode="json") for each in steps])
         self.emit(PlanChanged(data, 0, 1, 0, reason, policy=policy, follows=True))
 
@@ -146,7 +150,7 @@ class Following:
                 seconds, cost = time.perf_counter() - started, float(decision.expected_cost or 0)
                 self.emit(RungTaken(Rung.REPLAN, about, f"another policy: {decision.describe()}", cost, seconds))
                 data = {**(self.state.policy or {}), **policy.to_dict()}
-                self._take(step, data, f"another policy after {about}" if about else "another policy")
+                self._take(policy.nodes[0], data, f"another policy after {about}" if about else "another policy")
                 return True
             self.gives_up = policy is not None and step is None and not policy.nodes[0].is_goal
             why = decision.reason or decision.describe()
@@ -159,7 +163,7 @@ class Following:
 
     def _problem(self, forbidden: Iterable[Key]) -> Problem:
         """Return what is to be decided now: with what is left of the budgets, without the steps of `forbidden`."""
-        problem = self.options.problem()
+        problem = self.options.asked()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
         problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
         return barred(problem, [Atom(*key) for key in forbidden], ())

@@ -49,14 +49,15 @@ def maze(seed):
 
 
 @pytest.mark.parametrize("observe", [ALL, NOBODY], ids=["observed", "unobserved"])
-def test_what_can_be_reached_is_reached_in_every_world(observe) -> None:
+@pytest.mark.parametrize("model", [None, "dag", "policy"])
+def test_what_can_be_reached_is_reached_in_every_world(observe, model) -> None:
     reached = {True: 0, False: 0}
-    for seed in range(6):
+    for seed in range(4):
         problem = maze(seed)
         for _, world in worlds(problem):
             simulated = SimulatedWorld(world, observe=observe)
             possible = brute_force(world) is not None
-            outcome = asyncio.run(Executor(simulated.world).run(problem))
+            outcome = asyncio.run(Executor(simulated.world, model=model).run(problem))
             assert (outcome.status in (RunStatus.SUCCEEDED, RunStatus.UNVERIFIED)) is possible, (seed, outcome.reason)
             assert simulated.holds(problem.goal.hard) is possible
             reached[possible] += 1

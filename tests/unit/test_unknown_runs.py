@@ -8,11 +8,13 @@ import pytest
 
 from executor import ActionPlan, ActionResult, Executor, RunStatus, World
 from executor.checks import check_plan
+from executor.looking.beliefs import Beliefs
 from executor.plans.edges import order_of
-from executor.record.events import FactsSeen, PlanChanged, StepEnded
-from executor.record.facts import Provenance
+from executor.record.events import FactsSeen, PlanChanged, Rung, RungTaken, StepEnded
+from executor.record.facts import Note, Provenance
 from executor.record.status import StepStatus
 from planner import Domain, Plan, solve
+from planner.declare.syntax import parse_atom
 from planner.testing import steps_from
 
 ROOMS = {"a": "room", "b": "room"}
@@ -168,6 +170,49 @@ def test_patches_of_plans_that_do_not_speak_of_suppositions_make_none() -> None:
     site = Site(domain)
     site.run(silent)
     assert (site.done, site.of(FactsSeen)) == (["walk(hall, lab)"], [])
+
+
+@pytest.mark.parametrize("locked", [True, False])
+@pytest.mark.parametrize("look", [1, 9])
+def test_policies_say_what_to_do_about_what_is_seen_or_found_out(look, locked) -> None:
+    domain = house(look=look)
+    answers = {"look": [ActionResult(observed=["locked(hall, lab)" if locked else "not locked(hall, lab)"])]}
+    if look == 9:
+        answers = {"go": [ActionResult.failed("it is locked")] if locked else []}
+    site = Site(domain, **answers)
+    outcome = asyncio.run(Executor(site.world, listeners=(site.events.append,), model="policy").run(asked(domain)))
+    assert outcome.status is RunStatus.UNVERIFIED
+    first = "look" if look == 1 else "go"
+    assert site.done == list(dict.fromkeys([f"{first}(hall, lab)", "walk(hall, lab)" if locked else "go(hall, lab)"]))
+    assert not [each for each in site.of(RungTaken) if each.rung is Rung.REPLAN]
+
+
+def test_what_is_left_of_an_item_is_where_nothing_else_is() -> None:
+    domain = Domain("search", types=["room"])
+    domain.action("search", {"room": "room"}, senses=["in(room)"])
+    domain.action("take", {"room": "room"}, requires=["in(room)"], provides=["had"], modifies=["in(_)"])
+    rooms = dict.fromkeys(["hall", "lab", "loft"], "room")
+    beliefs = Beliefs(domain.problem(objects=rooms, goal=["had"], unknown=["in(_)"]))
+    hall, lab, loft = (parse_atom(f"in({room})") for room in rooms)
+    assert beliefs.unknown == [hall, lab, loft]
+    beliefs.take([Note(hall, False, Provenance.OBSERVED)])
+    assert beliefs.unknown == [lab, loft]
+    other = beliefs.after([Note(lab, True, Provenance.OBSERVED)])
+    assert (other.unknown, other.holds(loft), other.note(loft).source) == ([], False, "something else is so")
+    beliefs.take([Note(lab, False, Provenance.OBSERVED)])
+    assert (beliefs.unknown, beliefs.holds(loft), beliefs.note(loft).source) == ([], True, "nothing else is left")
+
+
+def test_what_a_step_ends_is_not_unknown_any_more() -> None:
+    domain = Domain("yard", types=["gate"])
+    domain.action("shut", provides=["safe"], modifies=["open(_)"])
+    domain.action("lock", {"gate": "gate"}, requires=["not open(gate)", "safe"], provides=["locked(gate)"])
+    problem = domain.problem(objects={"g": "gate"}, goal=["locked(g)"], unknown=["open(_)"])
+    world, done = World(domain), []
+    world.handler("shut")(lambda: done.append("shut"))
+    world.handler("lock")(lambda gate: done.append(f"lock {gate}"))
+    outcome = asyncio.run(Executor(world).run(problem))
+    assert (outcome.status, done) == (RunStatus.UNVERIFIED, ["shut", "lock g"])
 
 
 def test_other_plans_without_suppositions_look_all_the_same() -> None:
