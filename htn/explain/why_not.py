@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from htn.constraints import without_constraints
 from htn.explain.choices import FirstChoices, PossibleChoices
 from htn.explain.impossible import impossible, lacking
 from htn.explain.observed import observed
@@ -29,7 +30,7 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     `UnsupportedError` for one that search does not take.
     """
     with collector_paused():
-        return _why_not(problem, budget)
+        return _why_not(without_constraints(problem), budget)
 
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:

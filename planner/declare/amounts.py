@@ -24,6 +24,10 @@ _TRUTHS: Final = frozenset({"yes", "no", "on", "off", "true", "false"})
 """Words that no function is named: who writes them means something else."""
 
 
+TIME: Final = frozenset({"duration", "seconds"})
+"""What answers call the time that a plan takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Amounts:
     """Reads the amounts of one action; `scope` has its parameters, and collects the functions that occur.
@@ -44,6 +48,9 @@ class Amounts:
                 raise here.error(*cannot_name(name, "a resource"))
             if name == COST:
                 raise here.error("'cost' is no resource, but what a step costs", "say it with the field 'cost'")
+            if name in TIME:
+                hint = "say it with the field 'duration', or name the resource otherwise"
+                raise here.error(f"{name!r} is no resource, but how long a step takes", hint)
             found[name] = self.terms(amount, f"the use of {name}", here)
         return found
 

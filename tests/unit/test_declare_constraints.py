@@ -35,6 +35,7 @@ from planner import (
     write_yaml,
 )
 from planner.documents.constraints import KINDS
+from planner.errors import DeclarationError
 from planner.model import OPEN, CostFunction
 from planner.model.domain import resources
 
@@ -253,3 +254,9 @@ def test_hierarchical_problems_have_both_kinds_of_constraints() -> None:
     assert (found.classical.budgets, found.classical.deadline) == ({"cost": 3}, 5)
     assert how.problem(tasks=["ring"], constraints=never("rung")).network.constraints == TRUE
     assert read_documents(write_yaml(found)).problems == (found,)
+
+
+@pytest.mark.parametrize("name", ["duration", "seconds"])
+def test_time_is_no_resource(name: str) -> None:
+    with pytest.raises(DeclarationError, match=f"'{name}' is no resource, but how long a step takes"):
+        Domain("d").action("act", {}, provides=["p"], uses={name: 1})

@@ -13,7 +13,7 @@ from htn_towers import tower_plan
 from htn.explain import explain_plan, why_not
 from htn.hddl import parse_domain, parse_problem
 from htn.plan import Decomposition, Node
-from planner import solve
+from planner import read_documents, solve
 from planner.budget import Budget, LimitReached
 from planner.errors import PlanError
 from planner.explain.relaxed import _closure
@@ -279,3 +279,37 @@ def test_steps_of_no_task_are_refused():
     problem = problem_of("(lock)")
     with pytest.raises(PlanError, match="no decomposition of the tasks gives these steps"):
         explain_plan(problem, Plan((Step("lock"), Step("lock")), problem))
+
+
+def test_constraints_count_among_the_reasons() -> None:
+    text = """
+domain: errand
+types: {room: object}
+actions:
+  move:
+    parameters: {origin: room, target: room}
+    requires: ["at(origin)", "door(origin, target)"]
+    provides: ["at(target)"]
+    modifies: ["at(_)"]
+tasks:
+  go: {parameters: {room: room}}
+methods:
+  there: {task: "go(room)", parameters: {room: room}, requires: ["at(room)"]}
+  onwards:
+    task: go(room)
+    parameters: {here: room, next: room, room: room}
+    requires: ["at(here)", "door(here, next)"]
+    subtasks: ["move(here, next)", "go(room)"]
+---
+problem: to-the-lab
+objects: {hall: room, lab: room}
+initial: ["at(hall)", "door(hall, lab)"]
+tasks: ["go(lab)"]
+constraints: [{forbidden: "move(hall, _)"}]
+"""
+    (problem,) = read_documents(text).problems
+    assert problem.solve().status is Status.UNSOLVABLE
+    found = problem.why_not(Budget(10))
+    assert found.proved
+    assert not found.solvable
+    assert "move(hall, lab)" in found.describe()
