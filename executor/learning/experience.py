@@ -73,6 +73,10 @@ class Experience:
         """Return what the attempts at `action` come to, those with these `objects` for its parameters."""
         return together(self._matching(action, objects))
 
+    def __str__(self) -> str:
+        actions = sorted({action for action, _ in self.tallies()})
+        return "\n".join(f"{action}: {self.of(action)}" for action in actions) or "nothing was tried"
+
     def _matching(self, action: str, objects: Mapping[str, str]) -> Iterator[Tally]:
         for (name, arguments), tally in self.tallies().items():
             if name == action and objects.items() <= dict(arguments).items():

@@ -66,6 +66,19 @@ class Tally:
         """How many attempts say something of the risk."""
         return self.worked + self.failed
 
+    def __str__(self) -> str:
+        counts = {"done": self.done, "said to be done": self.said, "failed": self.failed, "in doubt": self.open}
+        said = [f"{number} {what}" for what, number in counts.items() if number]
+        outcomes = [f"{name} {number} times" for name, number in self.outcomes.most_common()]
+        means = {"cost": self.cost, "s": self.seconds, "tokens": self.tokens}
+        taken = [
+            f"{name} {mean.value:.4g}" if name == "cost" else f"{mean.value:.4g} {name}"
+            for name, mean in means.items()
+            if round(mean.value, 6)
+        ]
+        parts = [", ".join(said), ", ".join(outcomes), f"{', '.join(taken)} on average" if taken else ""]
+        return f"{self.count + self.open} attempts, {'; '.join(filter(None, parts))}"
+
     def add(self, trial: Trial) -> None:
         """Take in an attempt."""
         match trial.verdict:

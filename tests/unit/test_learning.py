@@ -23,7 +23,7 @@ from executor.journal import Journal
 from executor.learning.trials import READ, Reader
 from executor.record.events import KINDS
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
-from planner import Case, Domain, InputError, Outcome, expected_costs, solve
+from planner import Case, Domain, InputError, Outcome, expected_costs, load, solve
 
 
 class Lamp:
@@ -423,3 +423,39 @@ class TestExpectedCosts:
         problem = domain.problem(objects={"good": "tool", "t": "task"}, goal=["done(t)"])
         with pytest.raises(InputError, match=r"price\(good\)"):
             solve(expected_costs(problem))
+
+
+def test_policies_are_decided_with_what_was_learned():
+    domain = tools(risk="0.1")
+    problem = toolbox(domain)
+    experience = Experience(Learning(by={"call": "tool"}))
+    _note(experience, "call", failed=9, worked=1, tool="bad", task="t")
+    _note(experience, "call", failed=1, worked=9, tool="good", task="t")
+    world = SimulatedWorld(problem).world
+    outcome = run_virtual(Executor(world, model="policy", learned=experience).run(problem))
+    assert outcome.succeeded
+    assert [each.step.arguments[0] for each in outcome.steps] == ["good"]
+    (first, *_) = outcome.state.policy["nodes"]
+    assert first["branches"][0]["probability"] == pytest.approx(1 - (0.2 + 1 + 0.9) / 13, abs=1e-3)
+
+
+def test_hierarchical_problems_are_planned_with_what_was_learned(journal):
+    problem = load("travel", "board")
+    experience = Experience()
+    plain = problem.solve()
+    for step in plain.expect_plan().steps:
+        _note(experience, step.action, failed=3, worked=1)
+    world = SimulatedWorld(problem).world
+    outcome = run_virtual(Executor(world, journal=journal, learned=experience).run(problem))
+    assert outcome.status is RunStatus.SUCCEEDED
+    learned = expected_costs(experience.applied_to(problem).classical).domain.actions
+    (step, *_) = plain.expect_plan().steps
+    assert learned[step.action].risk == Decimal("0.5")
+    assert learned[step.action].cost != problem.classical.domain.actions[step.action].cost
+
+
+def test_what_was_learned_is_said_in_words(journal):
+    failed = (False, ActionResult.failed("no", metrics=Metrics(cost=2.0)))
+    Lamp(failed, (True, ActionResult(metrics=Metrics(cost=3.0))), policy=Policy(retries=5)).run(journal)
+    assert str(learn(journal)) == "light: 2 attempts, 1 done, 1 failed; cost 2.5 on average"
+    assert str(Experience()) == "nothing was tried"
