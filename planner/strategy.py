@@ -46,16 +46,16 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
     """Let the searches that suit `mode` take turns until one has the proof."""
     if mode == "first":
         blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
-        return take_turns([Contender(_improving(workplace), 4), blind], workplace.run)
+        return take_turns([Contender(improving(workplace), 4), blind], workplace.run)
     relaxed = Contender(workplace.relaxed(), 3, spent=-HEAD_START)
     proof = Contender(workplace.search("astar"), 2)
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
         return take_turns([relaxed, proof, blind], workplace.run)
-    return take_turns([relaxed, proof, Contender(_improving(workplace), 4), blind], workplace.run)
+    return take_turns([relaxed, proof, Contender(improving(workplace), 4), blind], workplace.run)
 
 
-def _improving(workplace: Workplace) -> Steps:
+def improving(workplace: Workplace) -> Steps:
     """Find a plan soon, and then better ones."""
     if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from dataclasses import replace
 from decimal import Decimal
-from itertools import count
+from itertools import count, permutations
 
-from planner.model import COST
+from planner.model import COST, Action, Atom, DomainModel, Goal, Not, Object, Predicate, Problem, Variable
 from planner.testing import TooManyStates, random_problem
 from planner.testing.brute import key_of, successors
 from planner.validate import Simulation
@@ -64,3 +64,19 @@ def cheapest_within(problem, most=600):
             if all(amount <= problem.budgets[name] for amount, name in zip(total, names, strict=True)):
                 heapq.heappush(queue, (cost + step.cost, next(ticket), after, total))
     return None
+
+
+def routes(rng):
+    """Return a problem of getting somewhere on roads that are short or without toll, with a budget for tolls."""
+    places = [Atom("at", (f"o{number}",)) for number in range(7)]
+    actions = {}
+    for one, other in permutations(range(7), 2):
+        if other == one + 1 or rng.random() < 0.3:
+            name, miles = f"drive-{one}-{other}", rng.randint(1, 9)
+            provides = (places[other], Not(places[one]))
+            toll = {"money": (max(0, 9 - miles + rng.randint(-2, 2)),)}
+            actions[name] = Action(name, requires=places[one], provides=provides, cost=(miles,), uses=toll)
+    domain = DomainModel("routes", predicates={"at": Predicate("at", (Variable("?x"),))}, actions=actions)
+    objects = tuple([Object(f"o{number}") for number in range(7)])
+    budget = {"money": rng.randint(2, 20)}
+    return Problem("routes", domain, objects, tuple(places[:1]), Goal(places[-1]), budgets=budget)

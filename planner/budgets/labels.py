@@ -9,13 +9,14 @@ once for a state, when its first label is looked at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import le
+from operator import add, le
 
 from planner.annotations import Final
+from planner.records import dataclass
 from planner.search.queues import LastIn
 from planner.search.run import DEAD_END, Ending, Estimate, Run, Steps
 from planner.search.space import Space
-from planner.task import State
+from planner.task import INFINITY, State
 
 PAUSE: Final = 8
 """Labels that are expanded between two pauses."""
@@ -89,39 +90,61 @@ class Rest:
         return self._known[state]
 
 
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A weighted sum of all that plans spend, which is at `place` among it.
+
+    It tells what plans within the budgets cost at least: the sum, less what the budgets come to, by the cost's weight.
+    """
+
+    place: int
+    allowed: int
+    of_cost: int
+
+
 class Limits:
     """What labels may still lead to: a plan cheaper than the best one of `run` that uses at most so much of each.
 
     `cut` says whether a budget has cut off a label.
     """
 
-    def __init__(self, most: Sequence[int], run: Run) -> None:
+    def __init__(self, most: Sequence[int], run: Run, sums: Sequence[Sum] = ()) -> None:
         self._most = most
         self._run = run
+        self._sums = sums
         self.cut = False
 
-    def allow(self, vector: Vector, rest: Vector) -> bool:
-        """Return whether what was spent, and must still be, is within the limits."""
-        if vector[0] + rest[0] >= self._run.limit:
-            return False
+    def least(self, vector: Vector, rest: Vector) -> int:
+        """Return what a plan within the budgets costs at least where `vector` is spent, and at least `rest` must be."""
         for place, most in enumerate(self._most, start=1):
             if vector[place] + rest[place] > most:
                 self.cut = True
-                return False
-        return True
+                return INFINITY
+        found = vector[0] + rest[0]
+        for each in self._sums:
+            bound = -((each.allowed - vector[each.place] - rest[each.place]) // each.of_cost)
+            if bound > found:
+                found = bound
+                self.cut = True
+        return found
+
+    def allow(self, vector: Vector, rest: Vector) -> bool:
+        """Return whether what was spent, and must still be, is within the limits."""
+        return self.least(vector, rest) < self._run.limit
 
 
-def label_search(  # noqa: C901, PLR0912 - one loop without calls: this is where the time goes
-    space: Space, uses: Sequence[Sequence[int]], limits: Limits, estimates: Sequence[Estimate], run: Run
+def label_search(  # noqa: C901 - one loop without calls: this is where the time goes
+    space: Space, columns: Sequence[Sequence[int]], limits: Limits, estimates: Sequence[Estimate], run: Run
 ) -> Steps:
-    """Search for the cheapest plan within `limits` on what it uses, by action, of each resource.
+    """Search for the cheapest plan within `limits`.
 
-    The `estimates` are of the cost, and then of each resource. All plans within the limits that are cheaper than
-    `run.limit` are excluded when it ends.
+    The `columns` are what each action costs, then what it uses of each resource, and then its part of each sum that the
+    limits have; the `estimates` are of the same. All plans within the limits that are cheaper than `run.limit` are
+    excluded when it ends.
     """
-    charges: list[Vector] = list(zip(space.costs, *uses, strict=True))
-    rest, fronts, waiting, allow = Rest(estimates), Fronts(), LastIn(), limits.allow
-    first = Label(space.initial, (0,) * (len(uses) + 1), None, -1)
+    charges: list[Vector] = list(zip(*columns, strict=True))
+    rest, fronts, waiting, least = Rest(estimates), Fronts(), LastIn(), limits.least
+    first = Label(space.initial, (0,) * len(columns), None, -1)
     fronts.takes(first)
     waiting.push(0, 0, (first, first.vector))
     while waiting:
@@ -136,12 +159,10 @@ def label_search(  # noqa: C901, PLR0912 - one loop without calls: this is where
         if known is None:
             run.evaluated += 1
             known = rest.of(state)
-        if known is not bound:
-            if not allow(vector, known):
-                continue
-            if known[0] > bound[0]:
-                waiting.push(vector[0] + known[0], known[0], (label, known))
-                continue
+        if known is not bound and (value := least(vector, known)) > f:
+            if value < run.limit:
+                waiting.push(value, known[0], (label, known))
+            continue
         if space.is_goal(state):
             run.found(label.path(), vector[0])
             break
@@ -150,14 +171,15 @@ def label_search(  # noqa: C901, PLR0912 - one loop without calls: this is where
             yield
         for action, child in space.successors(state):
             charge = charges[action]
-            after = tuple([paid + more for paid, more in zip(vector, charge, strict=True)])
+            after = tuple(map(add, vector, charge))
             left = rest.known(child)
             if left is None:
-                left = tuple([max(0, value - less) for value, less in zip(known, charge, strict=True)])
-            if allow(after, left):
+                left = tuple([value - less if value > less else 0 for value, less in zip(known, charge, strict=True)])
+            value = least(after, left)
+            if value < run.limit:
                 new = Label(child, after, label, action)
                 if fronts.takes(new):
                     run.generated += 1
-                    waiting.push(after[0] + left[0], left[0], (new, left))
+                    waiting.push(max(f, value), left[0], (new, left))
     run.proved(run.limit)
     return Ending.EXHAUSTED

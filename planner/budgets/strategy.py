@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from planner.annotations import Final
 from planner.budgets.allowance import allowances, cost_allowance
-from planner.budgets.labels import Limits, label_search
-from planner.budgets.surrogates import Spending, Weights, multipliers, surrogate
+from planner.budgets.labels import Limits, Sum, label_search
+from planner.budgets.surrogates import Spending, Weights, allowed, multipliers, surrogate, weighted
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.model import COST, Problem
 from planner.search import Ending
@@ -58,29 +58,36 @@ def _turns(spending: Spending, mode: str) -> Steps:
     kinds = len(spending.allowances)
     free: Weights = (1, *[0] * kinds)
     if not kinds:
-        return surrogate(spending, free, mode)
-    informed = Contender(_labels(spending, "lmcut"), 2)
+        return surrogate(spending, free, improve=mode != "optimal")
+    informed = Contender(_labels(spending, "lmcut"), 1)
     blind = Contender(at_most(BLIND_LABELS, _labels(spending, "blind"), spending.run), 1)
-    return take_turns([Contender(others(spending, free, mode), 3), informed, blind], spending.run)
+    return take_turns([Contender(others(spending, free, mode), 4), informed, blind], spending.run)
 
 
 def others(spending: Spending, free: Weights, mode: str) -> Steps:
-    """Search for what costs the least, for what uses the least, and then for what is between."""
-    mode = "optimal" if mode == "optimal" else "anytime"
+    """Search for what costs the least, for what uses the least, for what is between, and by labels with these sums."""
     singles = [tuple([int(place == other) for other in range(len(free))]) for place in range(1, len(free))]
-    contenders = [Contender(surrogate(spending, free, mode), len(singles))]
-    contenders += [Contender(surrogate(spending, weights, mode), 1) for weights in singles]
+    improve = mode != "optimal"
+    contenders = [Contender(surrogate(spending, free, improve=improve), len(singles))]
+    contenders += [Contender(surrogate(spending, weights, improve=improve), 1) for weights in singles]
     if (yield from take_turns(contenders, spending.run)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
-    return (yield from multipliers(spending, mode))
+    if (yield from multipliers(spending)) is Ending.EXHAUSTED:
+        return Ending.EXHAUSTED
+    if not spending.sums:
+        return Ending.INCOMPLETE
+    return (yield from _labels(spending, "lmcut", tuple(spending.sums.values())))
 
 
-def _labels(spending: Spending, heuristic: str) -> Steps:
-    """Search by labels with one heuristic for the cost and for each resource."""
+def _labels(spending: Spending, heuristic: str, sums: tuple[Weights, ...] = ()) -> Steps:
+    """Search by labels with one heuristic for the cost, for each resource, and for these sums of them."""
     workplace, kind, run = spending.workplace, HEURISTICS[heuristic], spending.run
-    run.by = ("labels", heuristic)
-    estimates = [kind.build(workplace.task, costs, workplace.check) for costs in spending.charges]
-    limits = Limits([each.most for each in spending.allowances], run)
-    ending = yield from label_search(workplace.space, spending.charges[1:], limits, estimates, run)
+    run.by = ("labels", f"{heuristic} of sums" if sums else heuristic)
+    columns = [*spending.charges, *[weighted(weights, spending.charges) for weights in sums]]
+    estimates = [kind.build(workplace.task, costs, workplace.check) for costs in columns]
+    first = len(spending.charges)
+    known = [Sum(first + at, allowed(each, spending.allowances), each[0]) for at, each in enumerate(sums)]
+    limits = Limits([each.most for each in spending.allowances], run, known)
+    ending = yield from label_search(workplace.space, columns, limits, estimates, run)
     spending.unsolvable = run.plan is None and not limits.cut and spending.cost.most >= INFINITY
     return ending

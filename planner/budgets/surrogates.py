@@ -14,7 +14,8 @@ from planner.budgets.allowance import Allowance
 from planner.records import dataclass, field, replace
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps
-from planner.strategy import automatic
+from planner.strategy import BLIND_STATES, improving
+from planner.turns import Contender, take_turns
 from planner.workplace import Workplace
 
 Weights = tuple[int, ...]
@@ -26,7 +27,8 @@ class Spending:
     """What searches for other costs share: the workplace for the real ones, the budgets, and what was found out.
 
     `excluded` says in words why no plan keeps the budgets, where that is known of one of them; `unsolvable` says that
-    there is no plan, whatever it uses. `points` are what plans cost and use.
+    there is no plan, whatever it uses. `points` are what plans cost and use, `sums` the weights between them for each
+    resource, by its place.
     """
 
     workplace: Workplace
@@ -35,6 +37,7 @@ class Spending:
     excluded: str = ""
     unsolvable: bool = False
     points: set[Weights] = field(default_factory=set)
+    sums: dict[int, Weights] = field(default_factory=dict)
 
     @property
     def run(self) -> Run:
@@ -56,15 +59,15 @@ class Spending:
     def proved(self, weights: Weights, bound: int) -> None:
         """Take a proof that every plan comes to `bound` or more by `weights`."""
         of_cost, *others = weights
-        allowed = sum([weight * each.most for weight, each in zip(others, self.allowances, strict=True)])
+        granted = allowed(weights, self.allowances)
         if of_cost:
-            least = max(0, -((allowed - bound) // of_cost))
+            least = max(0, -((granted - bound) // of_cost))
             self.run.proved(least)
             if least > self.cost.most:
                 keeping = f" that keeps the budgets on {self._named(others)}" if any(others) else ""
                 self.excluded = f"every plan{keeping} costs {self.cost.shown(least)} or more"
                 self.excluded += f", and the budget is {self.cost.budget}"
-        elif bound > allowed:
+        elif bound > granted:
             one = next(each for weight, each in zip(others, self.allowances, strict=True) if weight)
             self.excluded = f"every plan uses {one.shown(bound)} of {one.name} or more, and the budget is {one.budget}"
 
@@ -77,14 +80,32 @@ class Spending:
         return bool(self.excluded) or self.run.lower_bound >= self.run.limit
 
 
-def surrogate(spending: Spending, weights: Weights, mode: str) -> Steps:
-    """Search for a plan that comes to the least by `weights`; ends EXHAUSTED where that decides the matter."""
-    task, charges = spending.workplace.task, zip(*spending.charges, strict=True)
-    costs = [sum([weight * amount for weight, amount in zip(weights, each, strict=True)]) for each in charges]
-    actions = [replace(action, cost=cost) for action, cost in zip(task.actions, costs, strict=True)]
+def allowed(weights: Weights, allowances: Sequence[Allowance]) -> int:
+    """Return what the budgets come to by `weights`."""
+    return sum([weight * each.most for weight, each in zip(weights[1:], allowances, strict=True)])
+
+
+def weighted(weights: Weights, charges: Sequence[Sequence[int]]) -> list[int]:
+    """Return what each action comes to by `weights`, whose `charges` these are."""
+    return [
+        sum([weight * amount for weight, amount in zip(weights, each, strict=True)])
+        for each in zip(*charges, strict=True)
+    ]
+
+
+def surrogate(spending: Spending, weights: Weights, *, improve: bool) -> Steps:
+    """Search for a plan that comes to the least by `weights`; ends EXHAUSTED where that decides the matter.
+
+    Where it is to `improve`, plans on the way there are offered, too.
+    """
+    task = spending.workplace.task
+    actions = [
+        replace(action, cost=cost)
+        for action, cost in zip(task.actions, weighted(weights, spending.charges), strict=True)
+    ]
     other = replace(task, actions=tuple(actions))
     run = Run()
-    steps = automatic(Workplace(other, Space(other), run, spending.workplace.check), mode)
+    steps = _searches(Workplace(other, Space(other), run, spending.workplace.check), improve=improve)
     plan: list[int] | None = None
     before = Run()
     while True:
@@ -104,6 +125,18 @@ def surrogate(spending: Spending, weights: Weights, mode: str) -> Steps:
         if ending is not None or run.lower_bound >= run.limit:
             return Ending.INCOMPLETE
         yield
+
+
+def _searches(workplace: Workplace, *, improve: bool) -> Steps:
+    """Go for the proof first of all: it is the optimum that tells most about plans within the budgets."""
+    contenders = [
+        Contender(workplace.relaxed(), 1),
+        Contender(workplace.search("astar"), 4),
+        Contender(workplace.search("uniform", states=BLIND_STATES), 1),
+    ]
+    if improve:
+        contenders.append(Contender(improving(workplace), 2))
+    return take_turns(contenders, workplace.run)
 
 
 def _add(total: Run, run: Run, before: Run) -> None:
@@ -136,19 +169,20 @@ def between(spending: Spending, place: int) -> Weights | None:
     return tuple(weights)
 
 
-def multipliers(spending: Spending, mode: str) -> Steps:
+def multipliers(spending: Spending) -> Steps:
     """Search by the weights between known plans, as long as these give new ones."""
     tried: set[Weights] = set()
-    while fresh := [weights for weights in _candidates(spending) if weights not in tried]:
-        for weights in fresh:
+    while fresh := [each for each in _candidates(spending) if each[1] not in tried]:
+        for place, weights in fresh:
             tried.add(weights)
-            if (yield from surrogate(spending, weights, mode)) is Ending.EXHAUSTED:
+            spending.sums[place] = weights
+            if (yield from surrogate(spending, weights, improve=False)) is Ending.EXHAUSTED:
                 return Ending.EXHAUSTED
     return Ending.INCOMPLETE
 
 
-def _candidates(spending: Spending) -> Iterator[Weights]:
+def _candidates(spending: Spending) -> Iterator[tuple[int, Weights]]:
     for place in range(len(spending.allowances)):
         weights = between(spending, place)
         if weights is not None:
-            yield weights
+            yield place, weights
