@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from executor.arguments import check_id, check_model, check_named, check_parts
@@ -30,16 +30,18 @@ from executor.steps.slots import Slots
 from executor.world.context import CAPACITY, Memory
 from executor.world.data import loaded
 from executor.world.world import World
-from planner.candidates import CandidateSet
 from planner.kinds import AnyProblem
 from planner.model import Problem
 from planner.plan import Plan, Result
-from planner.uncertain.decision import Decision
-from planner.uncertain.policy import Policy
+
+if TYPE_CHECKING:
+    from planner.candidates import CandidateSet
+    from planner.uncertain.decision import Decision
+    from planner.uncertain.policy import Policy
+
+    Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision
 
 __all__ = ["Executor", "Outcome", "Run"]
-
-Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision
 
 
 @dataclass(slots=True, eq=False)

@@ -11,17 +11,14 @@ from typing import Any, Final
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import ActionPlan, stated, texts_of
 from executor.plans.alternatives import alternatives_of
+from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
-from planner.candidates import CandidateSet
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.kinds import is_other_problem
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result
 from planner.records import dataclass, replace
-from planner.uncertain.decide import decide
-from planner.uncertain.decision import Decision
-from planner.uncertain.policy import Policy
 
 FOLLOWED: Final = "policy"
 """The execution model of what follows a policy."""
@@ -60,7 +57,7 @@ def given(
         return None
     if isinstance(what, Result):
         what = what.expect_plan()
-    if not isinstance(what, Plan | ActionPlan | CandidateSet | Policy | Decision):
+    if not (isinstance(what, Plan | ActionPlan) or is_candidate_set(what) or is_policy(what) or is_decision(what)):
         hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
         raise InputError(f"a {type(what).__name__} is nothing to carry out", hint=hint)
     if planning:
@@ -72,9 +69,9 @@ def given(
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
     made = ActionPlan.of(what)
-    if isinstance(what, Decision):
+    if is_decision(what):
         what = what.expect_policy()
-    source = what.plans[0].problem if isinstance(what, CandidateSet) else what.problem
+    source = what.plans[0].problem if is_candidate_set(what) else what.problem
     return Planned(made, source.classical if is_other_problem(source) else source)
 
 
@@ -126,7 +123,11 @@ def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
     """Raise `InputError` for an option that `solve`, or `decide`, does not have."""
     from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
 
-    search: Callable[..., Any] = decide if model == FOLLOWED else solve
+    search: Callable[..., Any] = solve
+    if model == FOLLOWED:
+        from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
+
+        search = decide
     known = inspect.signature(search).parameters.keys() - {"problem", "cancel"}
     for name in planning:
         if name == "cancel":
@@ -147,6 +148,8 @@ def _check(world: World, plan: ActionPlan, memory: Collection[str]) -> None:
 
 def _decided(problem: Any, options: Mapping[str, Any]) -> Planned:
     """Return what follows the best policy for `problem`."""
+    from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
+
     found = decide(problem, **options)
     if options["cancel"].is_set() and not found.has_policy:
         return Planned(ActionPlan(**stated(problem)), problem)

@@ -23,7 +23,6 @@ from planner.errors import InputError
 from planner.kinds import AnyDomain
 from planner.model import Action, Problem
 from planner.model.actions import added, deleted
-from planner.uncertain.policy import Policy
 from planner.validate.effects import staleness_of
 
 NAMES: Final = frozenset({"action", "arguments", "creates"})
@@ -94,6 +93,8 @@ def _simulated(told: Statement, vocabulary: Vocabulary, bad: set[str], *, in_ord
 
 def _policy(plan: ActionPlan, problem: Problem) -> Iterator[PlanFinding]:
     """Yield what is wrong with the policy that `plan` follows."""
+    from planner.uncertain.policy import Policy  # noqa: PLC0415 - few plans follow one
+
     try:
         Policy.from_dict(plan.policy, problem)
     except InputError as error:

@@ -12,17 +12,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import count, repeat
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from uuid import uuid4
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
+from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.plans.references import references
 from executor.plans.supposed import texts_by_step
 from executor.world.iterators import listed
 from executor.world.policy import Choice, OnError, Policy
-from planner.candidates import CandidateSet
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace, Place
@@ -35,9 +35,12 @@ from planner.errors import NoPlan, PlanError
 from planner.kinds import is_other_problem
 from planner.model import Action, Atom, Constraint, DomainModel, Goal, Metric, Object, Problem
 from planner.plan import Plan, Result, Status, Step, Supposition
-from planner.uncertain import policy as policies
-from planner.uncertain.decision import Decision
 from planner.validate import validate
+
+if TYPE_CHECKING:
+    from planner.candidates import CandidateSet
+    from planner.uncertain.decision import Decision
+    from planner.uncertain.policy import Policy as ContingentPolicy
 
 ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
@@ -241,16 +244,16 @@ class ActionPlan(_Part):
     alternatives: tuple[Texts, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan | Result | CandidateSet | policies.Policy | Decision, **fields: Any) -> Self:
+    def of(cls, plan: Plan | Result | CandidateSet | ContingentPolicy | Decision, **fields: Any) -> Self:
         """Return `plan` as data, with other `fields` such as `model`, `metadata` or `id`; raises `NoPlan`.
 
         The execution model is hierarchical for a plan that came of tasks, policy for a policy, else sequential. Steps
         are `s1`, `s2`, …. The metadata say when it was made and, where all actions have a duration, how long it is
         thought to take. The first of several candidates is the plan, and all are its alternatives.
         """
-        if isinstance(plan, CandidateSet):
+        if is_candidate_set(plan):
             return cls.of(_first(plan), **{"alternatives": texts_of([each.steps for each in plan.plans]), **fields})
-        if isinstance(plan, policies.Policy | Decision):
+        if is_policy(plan) or is_decision(plan):
             return cls(**{**_followed(plan), **fields})
         if isinstance(plan, Result):
             plan = plan.expect_plan()
@@ -311,11 +314,11 @@ def _first(found: CandidateSet) -> Plan:
     return found.plans[0]
 
 
-def _followed(found: policies.Policy | Decision) -> dict[str, Any]:
+def _followed(found: ContingentPolicy | Decision) -> dict[str, Any]:
     """Return the fields of a plan that follows a policy; raises `NoPlan` where there is none."""
-    policy = found if isinstance(found, policies.Policy) else found.expect_policy()
+    policy = found.expect_policy() if is_decision(found) else found
     data = policy.to_dict()
-    if isinstance(found, Decision):
+    if is_decision(found):
         data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}
     metadata = Metadata(created=datetime.now(UTC))
     return {**stated(policy.problem), "model": "policy", "policy": data, "supposes": (), "metadata": metadata}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from executor.plans.action_plan import ActionPlan, texts_of
-from planner.candidates import CandidateSet
+from executor.plans.kinds import is_candidate_set
 from planner.errors import InputError, PlanError
 from planner.model import Problem
 from planner.plan import Plan, Result, Step
@@ -19,7 +19,7 @@ def alternatives_of(given: Any, problem: Problem) -> tuple[tuple[str, ...], ...]
 
     Raises `InputError` for what are no plans, and `PlanError` for steps that are none of the problem.
     """
-    plans = given.plans if isinstance(given, CandidateSet) else given
+    plans = given.plans if is_candidate_set(given) else given
     if isinstance(plans, str | Plan | Result | ActionPlan) or not isinstance(plans, Iterable):
         raise InputError(f"alternatives are several plans, not {given!r:.80}", hint="such as k_best(problem, 5)")
     rules = Rules(replace(problem, unknown=()))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from executor.learning.pricing import Pricing
 from executor.plans.action_plan import steps_of
@@ -24,10 +24,10 @@ from planner.model import Action, Atom, Goal, Number, Problem
 from planner.plan import Step, exact
 from planner.records import replace
 from planner.repair.bans import barred
-from planner.uncertain.aims import Objective
-from planner.uncertain.decide import decide
-from planner.uncertain.decision import Decision
-from planner.uncertain.policy import Node, Policy
+
+if TYPE_CHECKING:
+    from planner.uncertain.decision import Decision
+    from planner.uncertain.policy import Node, Policy
 
 PLAUSIBLE: Final = 0.001
 """A step that is tried again is taken for broken when so many failures in a row are as unlikely by its risk."""
@@ -61,6 +61,8 @@ class Following:
 
     def policy(self) -> Policy:
         """Return the policy that the run follows."""
+        from planner.uncertain.policy import Policy  # noqa: PLC0415 - few runs follow one
+
         data, policy = self._read
         if policy is None or data is not self.state.policy:
             policy = Policy.from_dict(self.state.policy, self.state.problem)
@@ -175,6 +177,9 @@ class Following:
         return {key for key in keys if tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)}
 
     def _decided(self, problem: Problem) -> Decision:
+        from planner.uncertain.aims import Objective  # noqa: PLC0415 - as above
+        from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
+
         known = problem if self.pricing is None else self.pricing.learned(problem)
         given = self.state.policy or {}
         return decide(

@@ -1,0 +1,33 @@
+"""What a run may be given besides plans, told without loading what makes it: nobody has one who has not loaded that."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from planner.candidates import CandidateSet
+    from planner.uncertain.decision import Decision
+    from planner.uncertain.policy import Policy
+
+
+def is_policy(value: object) -> TypeIs[Policy]:
+    """Return whether `value` says what to do in each state."""
+    return _is("planner.uncertain.policy", "Policy", value)
+
+
+def is_decision(value: object) -> TypeIs[Decision]:
+    """Return whether `value` is the answer to a problem with uncertain outcomes."""
+    return _is("planner.uncertain.decision", "Decision", value)
+
+
+def is_candidate_set(value: object) -> TypeIs[CandidateSet]:
+    """Return whether `value` is a set of plans for one problem."""
+    return _is("planner.candidates.best", "CandidateSet", value)
+
+
+def _is(module: str, name: str, value: object) -> bool:
+    found = sys.modules.get(module)
+    return found is not None and isinstance(value, getattr(found, name))
