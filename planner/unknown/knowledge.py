@@ -29,7 +29,6 @@ from planner.model.hidden import Hidden, Places
 from planner.records import dataclass, replace
 from planner.unknown.names import CAREFUL, Vocabulary
 from planner.unknown.readings import Reading, atom_of, mentions, possibly, read, renamed, surely
-from planner.unknown.ways import constrained
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,11 @@ class Translation:
         It has every sequence of steps that reaches the goal in some case, and others.
         """
         reading = possibly(self.words.possible)
-        return self._translated(lambda _: reading, reading, known=False)
+        return self._translated(lambda _: reading, reading)
 
     def knowing(self) -> Problem:
         """Return a problem in which steps rest on nothing but what is known; nothing becomes known but by effects."""
-        return self._translated(self._reading_of, surely(self.words.possible), known=True)
+        return self._translated(self._reading_of, surely(self.words.possible))
 
     def _reading_of(self, action: Action) -> Reading:
         return surely(self.words.possible) if action.tags.isdisjoint(CAREFUL) else self._careful
@@ -70,7 +69,7 @@ class Translation:
         guess = renamed(atom, words.guessed)
         return And((known, Not(guess))) if helps else Or((known, guess))
 
-    def _translated(self, reading_of: Callable[[Action], Reading], reading: Reading, *, known: bool) -> Problem:
+    def _translated(self, reading_of: Callable[[Action], Reading], reading: Reading) -> Problem:
         source, domain, words = self.problem, self.problem.domain, self.words
         facts = [fact for variable in self.variables for fact in variable.facts]
         doubled = [fact for fact in source.initial if fact.predicate in words.possible]
@@ -91,7 +90,6 @@ class Translation:
             metric=Metric.COST,
             unknown=(),
             likely={},
-            constraints=tuple([constrained(each, words.possible, surely_kept=known) for each in source.constraints]),
         )
 
     def _possible_axioms(self) -> Iterator[Axiom]:

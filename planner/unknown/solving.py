@@ -41,6 +41,10 @@ def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options
     return _Searches(problem, asked, solve, budget, options).result()
 
 
+def _charge(found: Result) -> Number | None:
+    return None if found.plan is None else found.plan.charge
+
+
 class _Searches:
     """The searches, and what is known between them."""
 
@@ -66,7 +70,7 @@ class _Searches:
             return replace(lucky, status=Status.UNKNOWN, lower_bound=None, reason=IN_NO_CASE)
         if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(lucky)
-        return self._planned(lucky.cost)
+        return self._planned(_charge(lucky))
 
     def _planned(self, lucky: Number | None) -> Result:
         """Plan on what is known, and on what is supposed too, where a plan costs so much if it is `lucky`."""
@@ -74,7 +78,7 @@ class _Searches:
         safe = self._search(knowing, SHARE, lambda plan: self._note(plan.steps, {}))
         if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
-        made = supposing(self._asked, knowing, surprise(lucky, safe.cost))
+        made = supposing(self._asked, knowing, surprise(lucky, _charge(safe)))
         found = self._search(made.problem, 1, lambda plan: self._note(*made.without(plan.steps)))
         self._plan = self._plan or fallback
         return self._answer(found)

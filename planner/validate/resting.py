@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from planner.model import Action, Atom, Problem
+from planner.model import Action, Atom, Goal, Problem, SoftGoal
 from planner.model.atoms import Term
+from planner.model.formulas import conjunction, conjuncts
 from planner.model.hidden import decided
 from planner.plan import Step, StoppedBy, Supposition
 from planner.records import replace
@@ -24,12 +25,18 @@ def verdict_supposing(
     """Return whether `steps` work on some suppositions, which are made as `expected` where that will do.
 
     `known` gives the verdict where nothing is unknown. A step that does not rest on what nobody has seen, as its tags
-    say, rests on no supposition that an earlier step could have looked at and did not.
+    say, rests on no supposition that an earlier step could have looked at and did not. Soft goals are forgone unless
+    they surely hold on what the rest of the plan supposes, or what is expected.
     """
     search = Supposing(problem, steps, expected)
     supposed = search.found({})
     if supposed is None:
         return _rejected(search, known(decided(problem, ())))
+    forgone: list[SoftGoal] = []
+    for wish in problem.goal.soft:
+        granted = _granted(search, wish, supposed)
+        search, supposed = granted or (search, supposed)
+        forgone += [] if granted else [wish]
     suppositions = _Resting(search, supposed).suppositions()
     held = [each.fact for each in suppositions if each.holds]
     verdict = known(decided(problem, held))
@@ -38,7 +45,17 @@ def verdict_supposing(
     careless = _careless(search, suppositions)
     if careless:
         return replace(verdict, valid=False, reason=careless[1], failing_step=careless[0])
-    return replace(verdict, suppositions=suppositions)
+    demands = [each for each in verdict.forgone if not isinstance(each, SoftGoal)]
+    return replace(verdict, suppositions=suppositions, forgone=(*forgone, *demands))
+
+
+def _granted(search: Supposing, wish: SoftGoal, supposed: Supposed) -> tuple[Supposing, Supposed] | None:
+    """Return the search in which `wish` is a part of the goal, and what it supposes; None where that is too much."""
+    goal = conjunction([*conjuncts(search.problem.goal.hard), wish.condition])
+    with_wish = Supposing(replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed})
+    found = with_wish.found({})
+    allowed = {**search.expected, **supposed}
+    return None if found is None or not found.items() <= allowed.items() else (with_wish, found)
 
 
 def _rejected(search: Supposing, without: Verdict) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -11,22 +12,25 @@ import pytest
 from planner import (
     Domain,
     Entity,
+    Goal,
     Not,
     Plan,
     PlanError,
+    SoftGoal,
     Status,
     Step,
     StoppedBy,
     When,
     causal_links,
     explain_plan,
+    never,
     partial_order,
     patch,
     solve,
     validate,
 )
 from planner.declare.syntax import parse_atom
-from planner.model import COST
+from planner.model import COST, TRUE
 from planner.model.hidden import hidden
 from planner.plan import Supposition
 from planner.testing import brute_force, steps_from, worlds
@@ -222,6 +226,27 @@ def test_single_facts_of_an_item_may_all_be_false() -> None:
         (Fraction(1, 2), 0),
     ]
     assert [brute_force(world) for _, world in worlds(problem)] == [1, None]
+
+
+def test_wishes_count_only_where_they_surely_come_true() -> None:
+    problem = asked(house(), more=["path(hall, lab)"])
+    for wish in (LOCKED, Not(LOCKED)):
+        result = solve(replace(problem, goal=Goal(TRUE, (SoftGoal(wish, 20),))))
+        holds = wish is LOCKED
+        assert (result.status, result.utility, texts(result.plan)) == (Status.SOLVED, 20, ["look_at(hall, lab)"])
+        assert result.plan.suppositions == (Supposition(LOCKED, holds, goal=True, seen=1),)
+        silent = validate(result.plan.problem, result.plan.steps)
+        assert (silent.valid, silent.forgone, silent.suppositions) == (True, result.plan.problem.goal.soft, ())
+    cheap = solve(replace(problem, goal=Goal(TRUE, (SoftGoal(LOCKED, Decimal("0.5")),))))
+    assert (cheap.utility, texts(cheap.plan)) == (0, [])
+
+
+def test_constraints_on_what_is_unknown_are_refused() -> None:
+    domain = Domain("lamp")
+    domain.action("press", when=[When(requires=["wired"], provides=["lit"])], provides=["done"])
+    for fact_ in ("wired", "lit"):
+        problem = domain.problem(goal=["done"], unknown=["wired"], constraints=[never(fact_)])
+        assert solve(problem).status is Status.UNSUPPORTED
 
 
 def test_patches_suppose_what_is_still_unknown() -> None:
