@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 
+from planner.annotations import Any
 from planner.answer import unsupported
 from planner.budget import Budget, Finishing, check_limits
 from planner.model import Number, Problem
@@ -72,11 +73,16 @@ def mend(
 
     Of the plans that leave out the fewest, it is one in which the inserted steps cost least together. Steps like those
     of `forbidden` are neither kept nor inserted. A kept step is the very action with the very arguments; misspelt names
-    and wrong arguments are left out, with the reason. Limits are those of `planner.solve`. Raises `InputError` for
-    limits that are none.
+    and wrong arguments are left out, with the reason. Budgets and the deadline are looked at when it is found: where it
+    does not keep them, the status is UNKNOWN, as another might. Limits are those of `planner.solve`. Raises
+    `InputError` for limits that are none.
     """
     check_limits(time_limit, memory_limit)
     given = steps.steps if isinstance(steps, Plan) else tuple(steps)
+    if problem.is_limited:
+        limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
+        free = replace(problem, budgets={}, deadline=None)
+        return _within(problem, mend(free, given, forbidden=forbidden, **limits))
     refused = unsupported(problem)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
@@ -139,3 +145,14 @@ def _origin(name: str) -> int | None:
 
 def _lacking(stop: StoppedBy) -> str:
     return f"no plan was found: {stop.value}"
+
+
+def _within(problem: Problem, found: Mended) -> Mended:
+    """Return what was `found` without the budgets and the deadline of `problem`, if it keeps them."""
+    if found.steps is None:
+        return found
+    verdict = validate(problem, found.steps)
+    if verdict.valid:
+        return found
+    reason = f"of the plans that keep the most steps, one was tried: {verdict.reason}"
+    return Mended(Status.UNKNOWN, StoppedBy.INCOMPLETE, found.given, misfits=found.misfits, reason=reason)

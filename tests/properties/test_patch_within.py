@@ -10,7 +10,7 @@ from random_plans import changes
 
 from planner.model import COST
 from planner.plan import Status
-from planner.repair import patch
+from planner.repair import mend, patch
 from planner.testing import STRIPS, Features, TooManyStates
 from planner.validate import Simulation, validate
 
@@ -77,3 +77,23 @@ def test_what_is_at_work_is_paid_for():
         assert result.cost == optimum, seed
         checked += 1
     assert checked > 60
+
+
+def test_what_is_mended_keeps_the_budgets_or_says_that_it_does_not():
+    kept, passed = 0, 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        problem = limited_problem(rng, STRIPS)
+        steps = walk(problem, rng)
+        free = mend(replace(problem, budgets={}), steps, time_limit=None)
+        found = mend(problem, steps, time_limit=None)
+        if free.steps is None or validate(problem, free.steps).valid:
+            kept += free.steps is not None
+            assert (found.status, found.steps) == (free.status, free.steps), seed
+        else:
+            passed += 1
+            assert found.status is Status.UNKNOWN, seed
+            assert found.steps is None
+            assert "and the budget is" in found.reason
+    assert kept > 10
+    assert passed > 5
