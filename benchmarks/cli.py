@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from benchmarks.candidates.command import candidates
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
 from benchmarks.learning.command import learning
@@ -27,6 +28,7 @@ for command in (
     faults,
     overhead,
     patch,
+    candidates,
     learning,
     uncertain,
 ):

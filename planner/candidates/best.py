@@ -43,7 +43,7 @@ class CandidateSet:
 
 def k_best(
     problem: Problem,
-    k: int,
+    k: int | None,
     *,
     within: Number | float | None = None,
     orders: bool = False,
@@ -52,11 +52,13 @@ def k_best(
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
 ) -> CandidateSet:
-    """Return the `k` cheapest plans for `problem`, or all where there are fewer; for the options see `candidates`.
+    """Return the `k` cheapest plans for `problem`, or all where there are fewer, or `k` is None.
+
+    The options are those of `candidates`.
 
     Where a limit ends the work before, those are returned that were found. Raises as `candidates` does.
     """
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+    if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
         raise InputError(f"the number of plans is a whole number of 1 or more, not {k!r}")
     limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
     found = candidates(problem, within=within, orders=orders, wasteful=wasteful, **limits)

@@ -8,6 +8,7 @@ are one plan in several orders (a trace: Mazurkiewicz, 1977).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
 
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
@@ -29,29 +30,43 @@ class Commuting:
         self._task = task
         self._sources = sources(task)
         self._touched: dict[int, Touched] = {}
+        self._known: dict[tuple[int, int], bool] = {}
         self._read = self._base(task.goal)
         for action in task.actions:
             self._read |= self._reads(action)
 
     def independent(self, one: int, other: int) -> bool:
         """Return whether the actions of these numbers are independent."""
-        mine, theirs = self._of(one), self._of(other)
-        return not (
-            mine.reads & (theirs.adds | theirs.deletes)
-            or theirs.reads & (mine.adds | mine.deletes)
-            or mine.adds & theirs.deletes
-            or mine.deletes & theirs.adds
-        )
+        found = self._known.get((one, other))
+        if found is None:
+            mine, theirs = self._of(one), self._of(other)
+            found = not (
+                mine.reads & (theirs.adds | theirs.deletes)
+                or theirs.reads & (mine.adds | mine.deletes)
+                or mine.adds & theirs.deletes
+                or mine.deletes & theirs.adds
+            )
+            self._known[one, other] = found
+        return found
 
     def first(self, plan: Sequence[int]) -> tuple[int, ...]:
         """Return the order of `plan` that comes first in the alphabet of the actions."""
-        rest, found = [*plan], []
-        while rest:
-            best = 0
-            for place in range(1, len(rest)):
-                if rest[place] < rest[best] and all(self.independent(rest[place], each) for each in rest[:place]):
-                    best = place
-            found.append(rest.pop(best))
+        missing, after = [0] * len(plan), [list[int]() for _ in plan]
+        for later, action in enumerate(plan):
+            for earlier in range(later):
+                if not self.independent(plan[earlier], action):
+                    missing[later] += 1
+                    after[earlier].append(later)
+        ready = [(action, place) for place, action in enumerate(plan) if not missing[place]]
+        heapify(ready)
+        found = []
+        while ready:
+            action, place = heappop(ready)
+            found.append(action)
+            for later in after[place]:
+                missing[later] -= 1
+                if not missing[later]:
+                    heappush(ready, (plan[later], later))
         return tuple(found)
 
     def _of(self, number: int) -> Touched:

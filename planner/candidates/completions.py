@@ -10,10 +10,10 @@ is first in the alphabet of the actions, and there is no need to compare plans.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
-from planner.annotations import Any
+from planner.annotations import Any, Final
 from planner.candidates.commuting import Commuting
 from planner.candidates.part import Part
 from planner.records import dataclass, field
@@ -21,6 +21,18 @@ from planner.task import INFINITY
 
 HERE = -1
 """In the place of an edge: the plan ends here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where one can go from a state: pairs of an action and the next state, what may wait for each, and the actions."""
+
+    edges: list[tuple[int, int]]
+    waiting: list[tuple[int, int, int]]
+    actions: int
+
+
+NOWHERE: Final = Ways([], [], 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +75,7 @@ class Completions:
         self._part, self._weights, self._check, self._frugal = part, weights, check, frugal
         self._sleep = None if commuting is None else Sleep(commuting)
         self._nodes: dict[Any, Node] = {}
+        self._known: dict[Any, Ways] = {}
         self._over = INFINITY
         self._root = self._node(part.start, 0, frozenset(), part.bound)
 
@@ -91,11 +104,12 @@ class Completions:
 
     def _made(self, state: int, asleep: int, spare: frozenset[int], left: int) -> Node:
         is_goal = self._part.is_goal(state)
-        edges = [] if is_goal and self._frugal else [*self._affordable(state, left).items()]
-        node = Node(state, asleep, spare, left, edges, [(0, HERE, 0)] if is_goal else [], alive=is_goal or None)
-        for place, (action, child) in enumerate(edges):
-            if self._is_awake(node, place):
-                node.waiting.append((self._weights[action] + self._part.distance(child), place, 0))
+        ways = NOWHERE if is_goal and self._frugal else self._ways(state, left)
+        node = Node(state, asleep, spare, left, ways.edges, [(0, HERE, 0)] if is_goal else [], alive=is_goal or None)
+        if not asleep:
+            node.waiting += ways.waiting
+        else:
+            node.waiting += [each for each in ways.waiting if self._is_awake(node, each[1])]
         heapify(node.waiting)
         return node
 
@@ -103,20 +117,27 @@ class Completions:
         """Return whether the action of an edge may be taken."""
         return not node.asleep or self._sleep is None or not node.asleep & self._sleep.bit(node.edges[place][0])
 
-    def _affordable(self, state: int, left: int) -> Mapping[int, int]:
+    def _ways(self, state: int, left: int) -> Ways:
         """Return the edges from `state` that a plan may take with so much `left` to spend."""
-        edges = self._part.edges(state)
-        if not self._frugal:
-            return edges
+        key = (state, left) if self._frugal else state
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found_ways(state, left)
+        return found
+
+    def _found_ways(self, state: int, left: int) -> Ways:
         weights, distance = self._weights, self._part.distance
-        kept = {}
-        for action, child in edges.items():
-            over = weights[action] + distance(child) - left
-            if over <= 0:
-                kept[action] = child
+        edges: list[tuple[int, int]] = []
+        waiting: list[tuple[int, int, int]] = []
+        for action, child in self._part.edges(state).items():
+            weight = weights[action] + distance(child)
+            if weight <= left or not self._frugal:
+                waiting.append((weight, len(edges), 0))
+                edges.append((action, child))
             else:
-                self._over = min(self._over, self._part.bound + over)
-        return kept
+                self._over = min(self._over, self._part.bound + weight - left)
+        actions = [action for action, _ in edges]
+        return Ways(edges, waiting, self._sleep.bits(actions) if self._sleep else 0)
 
     def _next(self, node: Node, place: int) -> Node | None:
         """Return the node that an edge of `node` leads to; None where nothing leads on, or the way has wasted steps."""
@@ -160,7 +181,7 @@ class Completions:
         if self._sleep is not None:
             earlier = node.asleep | self._sleep.bits([each for each, _ in node.edges[:place]])
             asleep = self._sleep.after(earlier, action) if earlier else 0
-            asleep = asleep and asleep & self._sleep.bits(self._affordable(state, left))
+            asleep = asleep and asleep & self._ways(state, left).actions
         return self._node(state, asleep, spare, left)
 
     def _spared(self, node: Node, action: int, left: int) -> frozenset[int]:
@@ -244,7 +265,7 @@ class Sleep:
             self._actions.append(action)
         return found
 
-    def bits(self, actions: Iterator[int] | Sequence[int] | Mapping[int, int]) -> int:
+    def bits(self, actions: Sequence[int]) -> int:
         """Return the bits of `actions`."""
         found = 0
         for action in actions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from planner.annotations import TYPE_CHECKING, Any
@@ -94,7 +94,7 @@ class Candidates(Iterator[Plan]):
         self._within, self._orders, self._wasteful = within, orders, wasteful
         self._task: Task | None = None
         self._listing: Listing | None = None
-        self._plans = filter(self._keeps, self._found())
+        self._plans = self._found()
         self._resting_since = time.monotonic()
 
     @property
@@ -140,10 +140,13 @@ class Candidates(Iterator[Plan]):
         check, space, commuting = self._budget.check, Space(task), self._commuting(task)
         explored = exploration(Workplace(task, space, Run(), check), past_goals=self._wasteful)
         self._listing = Listing(space, explored, commuting, self._limit, check, frugal=not self._wasteful)
-        for plan in self._listing.plans():
+        check_plan = self._checking()
+        for actions in self._listing.plans():
             check()
-            if plan is not None:
-                yield self._checked(task, plan)
+            if actions is not None:
+                plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
+                if check_plan(plan):
+                    yield plan
 
     def _commuting(self, task: Task) -> Any:
         from planner.candidates.commuting import Commuting  # noqa: PLC0415 - as above
@@ -154,19 +157,19 @@ class Candidates(Iterator[Plan]):
         """Return the most that a plan may cost."""
         return INFINITY - 1 if self._within is None else int(EXACT.multiply(self._within, Decimal(optimum)))
 
-    def _checked(self, task: Task, actions: list[int]) -> Plan:
-        """Return the plan, validated."""
-        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
+    def _checking(self) -> Callable[[Plan], bool]:
+        """Return a function that checks plans, and says whether one keeps the budgets and the deadline."""
+        from planner.validate import checker  # noqa: PLC0415 - loaded only with a plan
 
-        with Finishing():
-            plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
-            verdict = validate(replace(self.problem, budgets={}, deadline=None), plan)
-        if not verdict.valid:
-            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        return plan
+        problem = self.problem
+        unlimited = checker(replace(problem, budgets={}, deadline=None))
+        limited = checker(problem) if problem.is_limited else None
 
-    def _keeps(self, plan: Plan) -> bool:
-        """Return whether `plan` keeps the budgets and the deadline."""
-        from planner.validate import validate  # noqa: PLC0415 - as above
+        def check(plan: Plan) -> bool:
+            with Finishing():
+                verdict = unlimited(plan)
+                if not verdict.valid:
+                    raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+                return limited is None or limited(plan).valid
 
-        return not self.problem.is_limited or validate(self.problem, plan).valid
+        return check

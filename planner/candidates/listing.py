@@ -14,7 +14,7 @@ from planner.search.run import Steps
 from planner.search.space import Space
 from planner.task import INFINITY
 
-MORE: Final = 1.2
+MORE: Final = 1.5
 """States are expanded until they are so many times as many, before what there is now is looked at."""
 
 
@@ -104,8 +104,10 @@ class Listing:
     def _first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
         """Return the plans without those that are wasteful, in the order in which they will be given once more."""
         for plan in completions:
-            spare = self._space.cost_of(plan) - self._optimum
-            if not self._frugal or is_wasteful(self._space, plan, spare) is False:
+            cost = self._space.cost_of(plan)
+            if cost < self.lower_bound:
+                continue
+            if not self._frugal or is_wasteful(self._space, plan, cost - self._optimum) is False:
                 yield tuple(plan) if self._commuting is None else self._commuting.first(plan)
 
     def _new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
+from decimal import Decimal
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Any
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 def add_choosing(parser: Parser) -> None:
     """Add `--candidates` and how they are ranked."""
     parser.add_argument("--candidates", type=whole, metavar="K", help="The K cheapest plans instead of one.")
+    within = "Of those, what costs F times the optimum at most; without --candidates, all of it."
+    parser.add_argument("--within", type=factor, metavar="F", help=within)
+    orders = "A plan for each order of independent steps."
+    parser.add_argument("--orders", action="store_true", help=orders)
+    parser.add_argument("--wasteful", action="store_true", help="Plans with steps that could be left out, too.")
     by = "Put them in this order: 'cost, duration' for one after the other, '2*cost + duration' for a sum."
     parser.add_argument("--rank", metavar="BY", help=by)
     rule = "Leave out plans that break it: 'never WHAT', 'at most 2 WHAT', 'only if approved WHAT'."
@@ -32,12 +39,25 @@ def add_choosing(parser: Parser) -> None:
     parser.add_argument("--pareto", action="store_true", help=front)
 
 
+def factor(text: str) -> Decimal:
+    """Read a factor: a number, 1 or more."""
+    from planner.candidates.iterate import checked_factor  # noqa: PLC0415 - loaded only where it is asked for
+
+    try:
+        return checked_factor(text) or Decimal(1)
+    except InputError as error:
+        raise ArgumentTypeError(error.message) from None
+
+
 def run_choosing(
     started: float,
     *,
     domain: str,
     problem: str | None,
-    candidates: int,
+    candidates: int | None,
+    within: Decimal | None,
+    orders: bool,
+    wasteful: bool,
     rank: str | None,
     rule: list[str] | None,
     pareto: bool,
@@ -53,14 +73,15 @@ def run_choosing(
     """Print candidates, the best first; `options` are those of one plan, which are not taken."""
     _refuse(options)
     if plan_file is not None:
-        check_writable(plan_file)
+        check_writable(_numbered(plan_file, 1))
     memory = limit_memory(memory_limit)
     try:
         with interruptible(left(time_limit, started)) as watchman:
             loaded = _loaded(domain, problem, budget, deadline)
             with watchman.searching() as cancel:
                 limits: dict[str, Any] = {"time_limit": left(time_limit, started), "memory_limit": memory}
-                found = _found(loaded, candidates, cancel=cancel, **limits)
+                which = {"within": within, "orders": orders, "wasteful": wasteful}
+                found = _found(loaded, candidates, cancel=cancel, **which, **limits)
             ranking = _ranked(found, rank, rule, pareto=pareto)
     except UnsupportedError as error:
         tell(str(error))
@@ -74,13 +95,19 @@ def run_choosing(
             tell(summary(found))
             if ranking is not None:
                 tell(f"\n{ranking}")
-        if plans and plan_file is not None:
-            write_atomically(plan_file, _text(plans[0]))
+        if plan_file is not None:
+            for number, plan in enumerate(plans, start=1):
+                write_atomically(_numbered(plan_file, number), _text(plan))
         if json:
             give(_dumped(found, ranking))
         elif plans:
             give("\n".join(_headed(plan, found) for plan in plans))
     return _exit(found, plans)
+
+
+def _numbered(path: Path, number: int) -> Path:
+    """Return the file for a plan by its number, as Fast Downward calls them."""
+    return path.with_name(f"{path.name}.{number}")
 
 
 def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any) -> Any:
@@ -89,10 +116,10 @@ def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any) -> Any
     return limited(load(domain, problem), budget, deadline)
 
 
-def _found(loaded: Any, number: int, **limits: Any) -> CandidateSet:
+def _found(loaded: Any, number: int | None, **options: Any) -> CandidateSet:
     from planner.candidates import k_best  # noqa: PLC0415 - as above
 
-    return k_best(loaded, number, **limits)
+    return k_best(loaded, number, **options)
 
 
 def _ranked(found: CandidateSet, by: str | None, rules: list[str] | None, *, pareto: bool) -> Ranking | None:

@@ -70,9 +70,9 @@ def run(started: float, *, objective: str | None, penalty: Number | None, **opti
         return run_objective(started, objective=objective, penalty=penalty, **options)
     if penalty is not None:
         raise InputError("--penalty is for policies", hint="add '--objective cost'")
-    if options["candidates"] is not None:
+    if options["candidates"] is not None or options["within"] is not None:
         return run_choosing(started, **options)
-    for name in ("candidates", "rank", "rule", "pareto"):
+    for name in ("candidates", "within", "orders", "wasteful", "rank", "rule", "pareto"):
         if options.pop(name):
             raise InputError(f"--{name} is for several plans", hint="add '--candidates 5'")
     return run_search(started, **options)

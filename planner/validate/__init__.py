@@ -9,7 +9,7 @@ states such a problem as one with placeholders, which here may be taken in any o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from planner.annotations import Any
 from planner.errors import InputError, PlanError, UnsupportedError
@@ -33,6 +33,7 @@ __all__ = [
     "Simulation",
     "Verdict",
     "as_supposed",
+    "checker",
     "resources",
     "simulate",
     "validate",
@@ -89,8 +90,16 @@ def as_supposed(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Suppositio
     return decided(problem, [each.fact for each in suppositions if each.holds]), suppositions
 
 
-def _replayed(problem: Problem, steps: Sequence[Step], claimed_cost: Number | None) -> Verdict:
-    replay = Replay(problem)
+def checker(problem: Problem) -> Callable[[Plan], Verdict]:
+    """Return `validate` for many plans of one `problem`, in which nothing is unknown and nothing is created."""
+    start = Simulation(problem)
+    return lambda plan: _replayed(problem, plan.steps, plan.cost, start)
+
+
+def _replayed(
+    problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, start: Simulation | None = None
+) -> Verdict:
+    replay = Replay(problem, start)
     if replay.broken is not None:
         return replay.broken
     for step in steps:

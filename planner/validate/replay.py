@@ -18,8 +18,8 @@ from planner.validate.verdict import Verdict
 class Replay:
     """The state after the steps so far (`simulation`), what they cost, used and changed, and constraints so far."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.simulation = Simulation(problem)
+    def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
+        self.simulation = Simulation(problem) if start is None else start.copy()
         self._watches = Watches(self.simulation)
         self.chronicle = Chronicle(problem.domain.derived)
         self._costs: list[Number] = []

@@ -30,24 +30,23 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--budget": ("money=2.5", [("money", Decimal("2.5"))]),
     "--deadline": ("30", Decimal(30)),
     "--candidates": ("5", 5),
+    "--within": ("1.2", Decimal("1.2")),
     "--rank": ("cost, duration", "cost, duration"),
     "--rule": ("never -x", ["never -x"]),
     "--plan-file": ("a=b", Path("a=b")),
 }
-FLAGS = {"--tree": "tree", "--pareto": "pareto", "--json": "json", "--quiet": "quiet", "-q": "quiet"}
+FLAGS = {"--tree": "tree", "--orders": "orders", "--wasteful": "wasteful", "--pareto": "pareto", "--json": "json"}
+FLAGS |= {"--quiet": "quiet", "-q": "quiet"}
 DEFAULTS = {
     "problem": None,
     "mode": "anytime",
     "time_limit": 10.0,
     "seed": 0,
-    "tree": False,
-    "pareto": False,
-    "json": False,
-    "quiet": False,
+    **dict.fromkeys(FLAGS.values(), False),
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
-    **dict.fromkeys(("deadline", "candidates", "rank", "rule")),
+    **dict.fromkeys(("deadline", "soft", "candidates", "within", "rank", "rule")),
 }
 
 

@@ -78,6 +78,8 @@ def run(tmp_path, monkeypatch, capsys):
         ("--deadline soon", Exit.USAGE, "'soon' is not a number, 0 or more"),
         ("--rank cost", Exit.USAGE, "--rank is for several plans"),
         ("--pareto", Exit.USAGE, "--pareto is for several plans"),
+        ("--within 0.5", Exit.USAGE, "a factor of 1 or more, not 0.5"),
+        ("--wasteful", Exit.USAGE, "--wasteful is for several plans"),
         ("--candidates 3 --mode first", Exit.USAGE, "--candidates goes without --mode"),
         ("--candidates 3 --rank price", Exit.USAGE, "there is no criterion 'price'"),
         ("--candidates 3 --rule 'maybe order'", Exit.USAGE, "'maybe order' is no rule"),
@@ -128,9 +130,20 @@ def test_the_pareto_set(run):
     assert {(2, 10), (5, 7), (6, 5), (8, 4), (9, 2), (10, 0)} == set(values)
 
 
-def test_the_best_goes_into_the_file(run, tmp_path):
+def test_each_goes_into_a_file_the_best_into_the_first(run, tmp_path):
     run("solve errands.yaml --candidates 9 --rank duration,cost --plan-file plan")
-    assert (tmp_path / "plan").read_text(encoding="utf-8").endswith("; cost = 8\n")
+    assert (tmp_path / "plan.1").read_text(encoding="utf-8").endswith("; cost = 8\n")
+    assert len([*tmp_path.glob("plan.*")]) == 9
+
+
+def test_all_plans_within_a_factor(run):
+    _, out, err = run("solve errands.yaml --within 2.5")
+    assert out.count("; candidate") == 3
+    assert "3 candidates, the cheapest; others cost 6 or more" in err
+    _, out, _ = run("solve errands.yaml --within 2.5 --orders")
+    assert out.count("; candidate") == 6
+    _, out, _ = run("solve errands.yaml --within 2.5 --orders --wasteful --candidates 3")
+    assert out.count("; candidate") == 3
 
 
 def test_where_nothing_is_left_the_exit_code_says_no(run):
