@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import partial
-from itertools import product
 
 from executor.looking.certainty import is_certain
 from executor.looking.needs import facts_of
@@ -42,22 +41,11 @@ class Beliefs:
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
-        self._items = tuple([each for each in hidden(problem) if len(each.facts) > 1 or not each.none])
+        variables = hidden(problem)
+        self._items = tuple([each for each in variables if len(each.facts) > 1 or not each.none])
         """Of whose facts no more than one holds."""
-        if problem.unknown:
-            facts = [fact for pattern in problem.unknown for fact in self._instances(pattern)]
-            self.take([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
-
-    def _instances(self, pattern: Atom) -> Iterator[Atom]:
-        """Yield the facts that `pattern` covers, but for those that are stated to hold."""
-        problem, universe = self._simulation.problem, self._simulation.rules.universe
-        kinds = problem.domain.predicates[pattern.predicate].parameters
-        values = [
-            universe.of_types(kind.types) if arg == OPEN else (arg,)
-            for arg, kind in zip(pattern.args, kinds, strict=True)
-        ]
-        facts = (Atom(pattern.predicate, row) for row in product(*values))
-        return (fact for fact in facts if fact not in self._simulation.world.state)
+        facts = [fact for variable in variables for fact in variable.facts]
+        self.take([Note(fact, None, Provenance.UNKNOWN, DECLARED) for fact in facts])
 
     @property
     def simulation(self) -> Simulation:

@@ -15,7 +15,7 @@ from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
 from planner.model import Atom, Goal, Or, Problem
-from planner.model.hidden import decided
+from planner.model.hidden import decided, narrowed
 from planner.plan import Step
 from planner.records import replace
 from planner.repair.regression import Unclear, furthest
@@ -104,9 +104,8 @@ class Options:
         """Return the same, with unknown what may be supposed: nothing, where the plan does not say that it may be."""
         if self.state.plan.supposes is None:
             return self.problem()
-        beliefs, source = self.state.beliefs, self.state.problem
-        unknown = tuple(beliefs.unknown)
-        likely = {fact: chance for fact, chance in source.likely.items() if fact in unknown}
+        beliefs = self.state.beliefs
+        unknown, likely = narrowed(self.state.problem, frozenset(beliefs.unknown))
         return self._stated(replace(beliefs.problem, unknown=unknown, likely=likely))
 
     def _supposed(self) -> dict[Atom, bool]:

@@ -12,6 +12,7 @@ from planner.creation.guards import Guards
 from planner.errors import InputError, UnsupportedError
 from planner.model import OPEN, Action, Atom, DomainModel, Object, Problem, TypeHierarchy
 from planner.model.domain import creates_objects
+from planner.model.hidden import covered
 from planner.plan import Step
 from planner.records import replace
 
@@ -101,6 +102,13 @@ def _named(problem: Problem, counts: Mapping[str, int], others: Iterable[str] = 
     return found
 
 
+def _of_old(pattern: Atom, problem: Problem, created: Iterable[str], types: TypeHierarchy) -> Iterable[Atom]:
+    """Return what `pattern` covers of the objects of `problem`: of what does not exist yet, nothing is unknown."""
+    parameters = problem.domain.predicates[pattern.predicate].parameters
+    open_ = [each.types for arg, each in zip(pattern.args, parameters, strict=True) if arg == OPEN]
+    return covered(problem, pattern) if any(types.is_a(created, each) for each in open_) else [pattern]
+
+
 def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str, Sequence[str]]) -> Problem:
     """Return `problem` over the domain of `expansion`, with these placeholders for each type."""
     domain = problem.domain
@@ -128,5 +136,6 @@ def _expanded(problem: Problem, expansion: Expansion, placeholders: Mapping[str,
         initial=(*problem.initial, *facts),
         goal=replace(problem.goal, hard=hard, soft=soft),
         constraints=constraints,
+        unknown=tuple([each for pattern in problem.unknown for each in _of_old(pattern, problem, placeholders, types)]),
         ran=tuple([padded(action, domain.actions[action.predicate]) for action in problem.ran]),
     )

@@ -7,16 +7,21 @@ item is says that one of its facts holds; patterns without open arguments leave 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 
+from planner.annotations import Final
 from planner.model.actions import Action, added, deleted
 from planner.model.atoms import OPEN, Atom
 from planner.model.domain import DomainModel, TypeHierarchy
 from planner.model.memo import kept_with_domain
 from planner.model.problem import Problem
 from planner.records import dataclass, replace
+
+ROUNDING: Final = Fraction(1, 10**15)
+"""What probabilities may lack by the rounding of decimals."""
 
 Places = tuple[int, ...]
 """Places among the arguments of a predicate, ascending."""
@@ -49,7 +54,7 @@ def hidden(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[H
         if wanted is not None and pattern.predicate not in wanted:
             continue
         is_open = bool(places) and all(pattern.args[place] == OPEN for place in places)
-        for fact in _instances(problem, pattern, members):
+        for fact in _covered(problem, pattern, members):
             key = (fact.predicate, _outside(fact, places) if places else fact.args)
             if fact not in stated and key not in values:
                 items.setdefault(key, {})[fact] = None
@@ -57,9 +62,39 @@ def hidden(problem: Problem, predicates: Iterable[str] | None = None) -> tuple[H
     return tuple([_hidden(tuple(facts), problem, one=key in surely) for key, facts in items.items()])
 
 
+def covered(problem: Problem, pattern: Atom) -> Iterator[Atom]:
+    """Yield the ground facts that `pattern` covers."""
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    return _covered(problem, pattern, members)
+
+
+def _covered(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) -> Iterator[Atom]:
+    parameters = problem.domain.predicates[pattern.predicate].parameters
+    ranges = [dict.fromkeys(name for kind in each.types for name in members.get(kind, ())) for each in parameters]
+    columns = [fitting if arg == OPEN else [arg] for arg, fitting in zip(pattern.args, ranges, strict=True)]
+    return (Atom(pattern.predicate, row) for row in product(*columns))
+
+
 def decided(problem: Problem, held: Iterable[Atom]) -> Problem:
     """Return `problem` with nothing unknown: of the unknown facts those in `held` hold, and no others."""
     return replace(problem, initial=(*problem.initial, *held), unknown=(), likely={})
+
+
+def narrowed(problem: Problem, unknown: Collection[Atom]) -> tuple[tuple[Atom, ...], dict[Atom, Decimal]]:
+    """Return those of the unknown facts of `problem` that are still `unknown`, and how likely they are by now."""
+    left: list[Atom] = []
+    likely: dict[Atom, Decimal] = {}
+    for variable in hidden(problem):
+        shares = dict(zip(variable.facts, variable.chances, strict=True))
+        shares = {fact: share for fact, share in shares.items() if fact in unknown}
+        total = sum(shares.values(), variable.none)
+        left += shares
+        likely |= {fact: _decimal(share / total) for fact, share in shares.items() if total}
+    return tuple(left), likely
+
+
+def _decimal(share: Fraction) -> Decimal:
+    return Decimal(share.numerator) / share.denominator
 
 
 def worlds(problem: Problem) -> Iterator[tuple[Fraction, Problem]]:
@@ -130,19 +165,13 @@ def _values_stated(problem: Problem) -> set[tuple[str, tuple[str, ...]]]:
     return {(fact.predicate, _outside(fact, places[fact.predicate])) for fact in facts}
 
 
-def _instances(problem: Problem, pattern: Atom, members: Mapping[str, list[str]]) -> Iterator[Atom]:
-    parameters = problem.domain.predicates[pattern.predicate].parameters
-    ranges = [dict.fromkeys(name for kind in each.types for name in members.get(kind, ())) for each in parameters]
-    columns = [fitting if arg == OPEN else [arg] for arg, fitting in zip(pattern.args, ranges, strict=True)]
-    return (Atom(pattern.predicate, row) for row in product(*columns))
-
-
 def _hidden(facts: tuple[Atom, ...], problem: Problem, *, one: bool) -> Hidden:
     """Return `facts` with their probabilities: those unstated share what is left, with "none" unless `one` holds."""
     stated = {fact: Fraction(problem.likely[fact]) for fact in facts if fact in problem.likely}
     total = sum(stated.values(), Fraction(0))
     others = len(facts) - len(stated)
-    scale = 1 / total if total > 1 or (one and not others and total) else Fraction(1)
+    whole = (one and total) or total > 1 - ROUNDING
+    scale = 1 / total if not others and whole else Fraction(1) / max(total, Fraction(1))
     left = max(1 - total, Fraction(0))
     share = left / (others if one else others + 1) if others else Fraction(0)
     return Hidden(facts, tuple([stated[fact] * scale if fact in stated else share for fact in facts]))

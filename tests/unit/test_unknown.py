@@ -249,6 +249,19 @@ def test_constraints_on_what_is_unknown_are_refused() -> None:
         assert solve(problem).status is Status.UNSUPPORTED
 
 
+def test_nothing_is_unknown_of_what_does_not_exist_yet() -> None:
+    domain = Domain("desk", types=["ticket"])
+    domain.action("open", creates={"ticket": "ticket"}, provides=["there(ticket)"])
+    domain.action("close", {"t": "ticket"}, requires=["there(t)", "not stuck(t)"], provides=["shut(t)"])
+    domain.action("free", {"t": "ticket"}, senses=["stuck(t)"])
+    goal = "(exists (?t - ticket) (shut ?t))"
+    problem = domain.problem(objects={"old": "ticket"}, goal=[goal], unknown=["stuck(_)"])
+    result = solve(problem)
+    assert (result.status, texts(result.plan)[-1]) == (Status.OPTIMAL, "close(new-ticket-1)")
+    kept = solve(replace(problem, goal=Goal(fact("shut(old)")), initial=(fact("there(old)"),)))
+    assert [str(each.fact) for each in kept.plan.suppositions] == ["stuck(old)"]
+
+
 def test_patches_suppose_what_is_still_unknown() -> None:
     problem = asked(house(), more=["path(hall, lab)"])
     rest = steps_from("go(hall, lab)")
