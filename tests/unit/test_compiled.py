@@ -297,11 +297,11 @@ def decomposed(seed: int, entries, kind: int) -> Run:
     return run
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_machine_code_does_what_plain_kernels_do(tmp_path, monkeypatch):
     pytest.importorskip("numba")
     environment = os.environ | {"FORETHOUGHT_CACHE": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "planner.compiled.build"], env=environment, check=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "planner.compiled.build"], env=environment, check=True, timeout=600)
     monkeypatch.setenv("FORETHOUGHT_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "_loaded", [])
     entries = library.loaded()
