@@ -65,11 +65,15 @@ class Supposition:
     goal: bool = False
     seen: int | None = None
 
+    @property
+    def literal(self) -> str:
+        """The fact, or its negation, as text."""
+        return str(self.fact) if self.holds else f"not {self.fact}"
+
     def __str__(self) -> str:
-        supposed = str(self.fact) if self.holds else f"not {self.fact}"
         looked = "no step looks at it" if self.seen is None else f"step {self.seen} looks at it"
         resting = [f"step {number}" for number in self.steps] + (["the goal"] if self.goal else [])
-        return f"{supposed} ({looked}; {_together(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
+        return f"{self.literal} ({looked}; {_together(resting)} rest{'s' if len(resting) == 1 else ''} on it)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the supposition as JSON-ready data, the fact as text."""

@@ -84,10 +84,11 @@ class PlanExplanation:
         for each in self.steps:
             yield f"{each.number}. {each.step}{': redundant' if each.redundant else ''}"
             if each.chain:
-                yield f"   provides {self._story(each.chain)}"
+                yield f"   {self._verb(each, each.chain[0])} {self._story(each.chain)}"
             for service in each.services:
                 if service not in each.chain[:1]:
-                    yield f"   also provides {service.condition}, needed by {self._consumer(service)}"
+                    verb, consumer = self._verb(each, service), self._consumer(service)
+                    yield f"   also {verb} {service.condition}, needed by {consumer}"
             if each.keeps:
                 yield f"   keeps the constraint '{each.keeps}'"
             elif not each.services:
@@ -96,6 +97,10 @@ class PlanExplanation:
             numbers = ", ".join(map(str, self.redundant))
             yield f"The plan is valid without {numbers}, at cost {self.leaner.cost}."
         yield from [f"The plan supposes {supposition}." for supposition in self.suppositions]
+
+    def _verb(self, step: StepExplanation, service: Service) -> str:
+        seen = [each.literal for each in self.suppositions if each.seen == step.number]
+        return "sees" if service.condition in seen else "provides"
 
     def _story(self, chain: Sequence[Service]) -> str:
         first, *rest = chain

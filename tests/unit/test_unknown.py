@@ -109,6 +109,7 @@ def test_what_a_plan_rests_on_is_said() -> None:
     assert explained.describe().endswith(f"The plan supposes {said}.")
     assert explained.to_dict()["suppositions"] == [data]
     assert explained.leaner is None
+    assert "1. look_at(hall, lab)\n   sees not locked(hall, lab), needed by 2. go(hall, lab)" in str(explained)
 
 
 def test_a_goal_may_rest_on_what_is_unknown() -> None:
