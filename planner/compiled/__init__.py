@@ -6,6 +6,8 @@
     arrays     making and lengthening them     astar      A* as the strategies know it
     registry   states, as they become more     lazy       lazy search, likewise
     mcts       Monte-Carlo tree search         explored   A* that goes on after the first plan
+    process    decision processes as arrays    trials     Monte-Carlo tree search on them
+    policies   what comes of that              hopes      what may be hoped for in a state
     accounts   what was done, for statistics   searches   which searches there are
 
 `planner.kernels` has the inner loops.

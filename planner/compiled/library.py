@@ -17,7 +17,21 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from planner.kernels import astar, compounds, decompose, lazy, lists, mcts, parts, registry, tasks, width
+from planner.kernels import (
+    astar,
+    compounds,
+    decompose,
+    hopes,
+    lazy,
+    lists,
+    mcts,
+    parts,
+    registry,
+    sweeps,
+    tasks,
+    trials,
+    width,
+)
 from planner.kernels.kernel import ENTRIES as ENTRIES  # noqa: PLC0414 - given on
 
 Call = Callable[..., int]
@@ -30,7 +44,8 @@ SHARED_STAMP: Final = "linked"
 """The same for the shared library, in words that are had without LLVM."""
 _FEATURES: Final = ("model name", "flags", "CPU part", "Features")
 """Lines of /proc/cpuinfo that tell kinds of processors apart."""
-assert compounds and decompose and lazy and lists and mcts and parts and registry and tasks and width  # noqa: S101, PT018 - imported for their entries
+_MODULES: Final = (astar, compounds, decompose, hopes, lazy, lists, mcts, parts, registry, sweeps, tasks, trials, width)
+"""Modules that are there for their entries."""
 
 _loaded: list[dict[str, Call]] = []
 _kept: list[Any] = []

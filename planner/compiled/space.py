@@ -74,14 +74,19 @@ def packed_space(
     effects = Effects()
     own = [effects.take(action, packing) for action in task.actions]
     check()
-    tree = _tree(task, packing) if searched else hollow(Tree)
+    tree = packed_tree(task, packing) if searched else hollow(Tree)
     check()
     return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])
 
 
 def conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
     """Return the condition that all `facts` hold."""
-    return conditions([_test(facts, packing)])
+    return conjunctions([facts], packing)
+
+
+def conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
+    """Return the conditions that all facts of each list hold."""
+    return conditions([_test(facts, packing) for facts in lists])
 
 
 def first_state(task: Task, packing: Packing, space: Space) -> list[int]:
@@ -194,8 +199,8 @@ def _axioms(task: Task, packing: Packing) -> Axioms:
     )
 
 
-def _tree(task: Task, packing: Packing) -> Tree:
-    """Return the decision tree of the reference tier, as arrays."""
+def packed_tree(task: Task, packing: Packing) -> Tree:
+    """Return the decision tree of the reference tier, which finds the actions of `task`, as arrays."""
     coding, values = packing.coding, _values(packing.coding, len(task.facts))
     nodes = decision_nodes(task)
     switches = [switch for _, node_switches in nodes for switch in node_switches]

@@ -6,6 +6,9 @@
     successors which actions can be applied      relaxed    h_max and the start of every exploration
     astar      the search for the cheapest plan  lmcut      LM-cut, with inherited landmarks
     mcts       Monte-Carlo tree search           bandit     which arm to pull
+    process    nodes and options of processes    worths     what these are worth
+    trials     Monte-Carlo tree search on them   sweeps     value iteration on them
+    hopes      estimates of single states
 
 Nothing here imports anything but this package: `planner.compiled` fills the arrays, calls the entries, and reads off
 the results. Without a compiler every function runs as it stands, and does the same, slowly.

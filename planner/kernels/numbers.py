@@ -75,7 +75,35 @@ SIMULATIONS: Final = 46
 MOST_SIMULATIONS: Final = 47
 UNTIL: Final = 48
 """States with a greater f are left for later."""
-HOW_MANY: Final = 49
+NODES: Final = 49
+"""Nodes of a decision process."""
+OPTIONS: Final = 50
+"""Places for options that were given away."""
+BRANCHES: Final = 51
+DEPTH: Final = 52
+"""How many nodes the simulation has come by."""
+STAGE: Final = 53
+"""What is next where the simulation is."""
+FRESH: Final = 54
+"""Not 0: the simulation has looked into the node where it is."""
+WIDENED: Final = 55
+"""Not 0: there was a node with more choices than options: values may be worse than the truth."""
+KIND: Final = 56
+"""The estimate."""
+BUDGETS: Final = 57
+LUCKY: Final = 58
+"""Not 0: the first budget is on the cost."""
+REWARDS: Final = 59
+"""How many rewards come before the cost."""
+WIDE: Final = 60
+"""Options for which there is no question whether they are made."""
+MOST_BRANCHES: Final = 61
+"""The most branches that a choice has."""
+ESTIMATED: Final = 62
+"""States that were estimated."""
+ENTERED: Final = 63
+"""Nodes of which it is known what may be hoped for."""
+HOW_MANY: Final = 64
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""

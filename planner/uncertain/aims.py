@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from planner.annotations import Final
+from planner.annotations import Final, Protocol
 from planner.heuristics import REGISTRY
 from planner.model import COST
-from planner.task import INFINITY, State
+from planner.task import INFINITY, State, Task
 from planner.uncertain.graph import OPEN, STOP, Option
 from planner.uncertain.process import NOTHING, Process
 from planner.uncertain.purse import Left
@@ -28,6 +28,16 @@ class Objective(Enum):
     UTILITY = "the most likely success, then the greatest expected utility, then the least expected cost"
 
 
+class Hoping(Protocol):
+    """What says how good a state may be at best, in units of the task's resolution."""
+
+    def luckiest(self, state: State) -> int:
+        """Return a lower bound on what the goal costs with luck; `INFINITY` where nothing leads to it."""
+
+    def expected(self, state: State) -> float:
+        """Return a lower bound on the expected cost of reaching the goal; `IMPOSSIBLE` where no outcomes lead to it."""
+
+
 class Aim:
     """An objective on a process: the values of its ends.
 
@@ -36,7 +46,7 @@ class Aim:
     """
 
     def __init__(
-        self, process: Process, objective: Objective, penalty: float | None = None, hopes: Hopes | None = None
+        self, process: Process, objective: Objective, penalty: float | None = None, hopes: Hoping | None = None
     ) -> None:
         self.process = process
         self.objective = objective
@@ -45,7 +55,7 @@ class Aim:
         self.rewards = {Objective.SUCCESS: 1, Objective.COST: 0 if penalty is not None else 1, Objective.UTILITY: 2}[
             objective
         ]
-        self._most = float(sum([wish.utility for wish in process.wishes if wish.cases]))
+        self.most = float(sum([wish.utility for wish in process.wishes if wish.cases]))
 
     def stop(self, state: State) -> Option:
         """Return what it is worth to end in `state`."""
@@ -58,7 +68,7 @@ class Aim:
         """Return whether nothing better can come than to stop in `state`."""
         if not self.process.is_goal(state):
             return self.process.task.unreachable_goal is not None
-        return self.rewards < 2 or self.process.utility(state) >= self._most
+        return self.rewards < 2 or self.process.utility(state) >= self.most
 
     def hope(self, state: State, left: Left) -> Option:
         """Return what may be hoped for in `state` at best; to stop, where nothing can come of it."""
@@ -71,7 +81,23 @@ class Aim:
                 return self.stop(state)
         if self.penalty is not None:
             cost = min(cost, self.penalty)
-        return Option(OPEN, cost, (), (1.0, self._most)[: self.rewards])
+        return Option(OPEN, cost, (), (1.0, self.most)[: self.rewards])
+
+
+def guide(task: Task) -> str:
+    """Return the name of the heuristic that hopes come from: the best one that is admissible for `task`."""
+    return GUIDE if REGISTRY[GUIDE].supports(task) else "hmax"
+
+
+def average_costs(process: Process) -> list[int]:
+    """Return what each action costs, in parts of a unit, if it is taken until something changes."""
+    costs = [action.cost * FINE for action in process.task.actions]
+    for choice in process.choices:
+        idle = sum([share for share, action in choice.branches if action == NOTHING])
+        for _, action in choice.branches:
+            if action != NOTHING:
+                costs[action] = int(choice.cost * FINE / (1 - idle))
+    return costs
 
 
 class Hopes:
@@ -82,17 +108,13 @@ class Hopes:
     """
 
     def __init__(self, process: Process, check: Callable[[], None]) -> None:
-        task, kind = process.task, REGISTRY[GUIDE]
-        if not kind.supports(task):
-            kind = REGISTRY["hmax"]
-        repeated = [action.cost * FINE for action in task.actions]
-        for choice in process.choices:
-            idle = sum([share for share, action in choice.branches if action == NOTHING])
-            for _, action in choice.branches:
-                if action != NOTHING:
-                    repeated[action] = int(choice.cost * FINE / (1 - idle))
-        self.luckiest = kind.build(task, [action.cost for action in task.actions], check)
-        self._average = kind.build(task, repeated, check)
+        task, kind = process.task, REGISTRY[guide(process.task)]
+        self._luckiest = kind.build(task, [action.cost for action in task.actions], check)
+        self._average = kind.build(task, average_costs(process), check)
+
+    def luckiest(self, state: State) -> int:
+        """Return a lower bound on what the goal costs with luck; `INFINITY` where nothing leads to it."""
+        return self._luckiest(state)
 
     def expected(self, state: State) -> float:
         """Return a lower bound on the expected cost of reaching the goal; `IMPOSSIBLE` where no outcomes lead to it."""

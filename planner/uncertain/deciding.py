@@ -18,7 +18,7 @@ from planner.uncertain.exact import Bounds, Search
 from planner.uncertain.following import policy_of
 from planner.uncertain.graph import Graph, Option
 from planner.uncertain.lexicographic import best_policy
-from planner.uncertain.mcts import best_known
+from planner.uncertain.mcts import best_known, hopes_for
 from planner.uncertain.policy import Policy
 from planner.uncertain.process import Process, process_of
 
@@ -77,10 +77,11 @@ class Deciding:
 
     def _ready(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
-        blind = search == "vi" or process.task.unreachable_goal is not None
-        hopes = None if blind else Hopes(process, self.budget.check)
-        penalty = None if self.penalty is None else self.penalty * units
-        graph = Graph(process, Aim(process, self.objective, penalty, hopes))
+        aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
+        if search != "vi" and process.task.unreachable_goal is None:
+            check = self.budget.check
+            aim.hopes = hopes_for(aim, check) if search == "mcts" else Hopes(process, check)
+        graph = Graph(process, aim)
         first = graph.options[0][0]
         return graph, Bounds((*first.worth, first.cost))
 

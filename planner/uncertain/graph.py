@@ -6,7 +6,7 @@ nowhere: to stop, or to hope for the best where a node has not been looked into.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.annotations import TYPE_CHECKING, Final
 from planner.records import dataclass
@@ -51,6 +51,8 @@ class Graph:
         self.options: list[list[Option]] = []
         self.inside: list[bool] = []
         self._numbers: dict[tuple[State, Left], int] = {}
+        self.is_abridged = False
+        """Whether options are missing: then what may be hoped for cannot be told from those that are there."""
         self.node(process.initial, process.purse.full)
 
     def __len__(self) -> int:
@@ -79,10 +81,18 @@ class Graph:
             rest = process.left_after(choice, left)
             if rest is not None:
                 after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
-                if after != [(1.0, number)]:
+                if len(after) > 1 or after[0][1] != number:
                     found.append(Option(choice, process.choices[choice].cost, tuple(after)))
         self.options[number] = [*found, *([self.aim.hope(state, left)] if hopeful else [])]
         self.inside[number] = True
+
+    def abridge(
+        self, states: list[State], left: list[Left], options: list[list[Option]], inside: Sequence[bool]
+    ) -> None:
+        """Have these nodes instead, the initial one first, with those options alone that a policy needs."""
+        self.states, self.left, self.options, self.inside = states, left, options, [*inside]
+        self._numbers = {key: number for number, key in enumerate(zip(states, left, strict=True))}
+        self.is_abridged = True
 
     def closed(self) -> list[list[Option]]:
         """Return the options where nothing is hoped for: nodes that were not looked into are ends."""

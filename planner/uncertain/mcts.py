@@ -18,11 +18,13 @@ from math import sqrt
 
 from planner.annotations import Final
 from planner.search.bandit import Draw, logarithm
+from planner.uncertain.aims import Aim, Hopes, Hoping, average_costs
 from planner.uncertain.exact import Bounds, Check
 from planner.uncertain.graph import Graph, Option
 from planner.uncertain.lexicographic import Solution, best_policy
 from planner.uncertain.sweeps import Sweeps
 from planner.uncertain.values import FEWEST, Worth, is_tied, new_values
+from planner.workplace import MOST_TOGETHER
 
 EXPLORATION: Final = 0.3
 """How much a lack of pulls counts against the spread of values."""
@@ -37,8 +39,15 @@ FIRST_SWEEP: Final = 16
 def simulated(graph: Graph, bounds: Bounds, check: Check, *, simulations: int | None = None, seed: int = 0) -> Solution:
     """Return the best policy found by so many simulations, None for as many as limits let; `bounds` is told the rest.
 
-    `check` raises to give up.
+    `check` raises to give up: then `graph` has what was found, too.
     """
+    from planner.compiled import library  # noqa: PLC0415 - deciding by other searches does without
+    from planner.compiled.hopes import KernelHopes  # noqa: PLC0415 - as above
+
+    if isinstance(graph.aim.hopes, KernelHopes) and library.is_loaded():
+        from planner.compiled.policies import simulated_by_kernels  # noqa: PLC0415 - as above
+
+        return simulated_by_kernels(graph, bounds, check, simulations, seed)
     search = Mcts(graph, seed)
     sweep = FIRST_SWEEP
     while not search.values.settled[0] and (simulations is None or bounds.simulations < simulations):
@@ -51,12 +60,24 @@ def simulated(graph: Graph, bounds: Bounds, check: Check, *, simulations: int | 
     return best_known(graph, bounds, check)
 
 
+def hopes_for(aim: Aim, check: Check) -> Hoping:
+    """Return hopes by kernels, compiled or as they stand, so that both tiers have the same; others for great costs."""
+    if sum(average_costs(aim.process)) >= MOST_TOGETHER:
+        return Hopes(aim.process, check)
+    from planner.compiled import library  # noqa: PLC0415 - deciding by other searches does without
+    from planner.compiled.hopes import KernelHopes  # noqa: PLC0415 - as above
+    from planner.compiled.process import ProcessBoard  # noqa: PLC0415 - as above
+
+    return KernelHopes(ProcessBoard(aim, library.loaded() or library.ENTRIES, check))
+
+
 def best_known(graph: Graph, bounds: Bounds, check: Check) -> Solution:
     """Return the best policy that ends where nobody has looked; it is proved where nothing better may be hoped for."""
-    hoped = best_policy(graph.options, graph.aim.rewards, check)
     solution = best_policy(graph.closed(), graph.aim.rewards, check)
-    bounds.values = tuple([values[0] for values in hoped.values])
-    bounds.proved = all(is_tied(known[0], most) for known, most in zip(solution.values, bounds.values, strict=True))
+    if not graph.is_abridged:
+        hoped = best_policy(graph.options, graph.aim.rewards, check)
+        bounds.values = tuple([values[0] for values in hoped.values])
+        bounds.proved = all(is_tied(known[0], most) for known, most in zip(solution.values, bounds.values, strict=True))
     return solution
 
 
@@ -135,7 +156,10 @@ class Mcts:
         """Return what comes of `option`, by chance, among what is not settled."""
         settled = self.values.settled
         open_ = [(share, after) for share, after in option.branches if after != node and not settled[after]]
-        chance = self._draw.below(GRAIN) / GRAIN * sum([share for share, _ in open_])
+        total = 0.0
+        for share, _ in open_:
+            total += share
+        chance = self._draw.below(GRAIN) / GRAIN * total
         for share, after in open_:
             chance -= share
             if chance < 0.0:

@@ -75,10 +75,15 @@ class Process:
         self.supposed: Mapping[int, tuple[Atom, bool]] = {}
         """The choices that are taken on an unknown fact, and whether it is to hold."""
 
+    @property
+    def chooser(self) -> Task:
+        """The task with an action for each choice, which says when there is that choice, not what comes of it."""
+        actions = [GroundAction(each.step, each.precondition, (), (), (), each.cost) for each in self.choices]
+        return replace(self.task, actions=tuple(actions))
+
     @cached_property
     def _applicable(self) -> Callable[[State], list[int]]:
-        first = [GroundAction(each.step, each.precondition, (), (), (), each.cost) for each in self.choices]
-        return applicable_finder(replace(self.task, actions=tuple(first)))
+        return applicable_finder(self.chooser)
 
     @property
     def is_deterministic(self) -> bool:

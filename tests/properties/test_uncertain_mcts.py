@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import replace
-from itertools import islice
-
 import pytest
+from uncertain_aims import UNCERTAIN, WAYS, aim_of, never
 
-from planner import Objective, Status, decide, evaluate
-from planner.budget import Budget
-from planner.model import COST, TRUE, Goal, SoftGoal
+from planner import Status, decide, evaluate
 from planner.search.bandit import Draw
-from planner.testing import Features, random_problem
-from planner.testing.brute import reachable
+from planner.testing import random_problem
 from planner.uncertain import mcts
-from planner.uncertain.aims import Aim, Hopes
 from planner.uncertain.exact import Bounds, everything
 from planner.uncertain.graph import Graph
 from planner.uncertain.mcts import Mcts, losses, simulated
-from planner.uncertain.process import process_of
 
-UNCERTAIN = Features(uncertain=True, decimals=True)
 LIMIT = 300
-WAYS = ("success", "cost", "utility", "budget")
-
-
-def never():
-    pass
-
-
-def aim_of(seed, way):
-    """Return a random process with an aim; every other one with a budget or with wishes, where that is the way."""
-    problem = random_problem(seed, UNCERTAIN)
-    if way == "utility":
-        *_, far = islice(reachable(problem), random.Random(seed).randint(2, 20))
-        wishes = tuple([SoftGoal(fact, 3) for fact in sorted(far.facts, key=str)[:3]])
-        problem = replace(problem, goal=Goal(TRUE if seed % 2 else problem.goal.hard, wishes))
-    if way in ("budget", "utility"):
-        problem = replace(problem, budgets={COST: 3})
-    process = process_of(problem, Budget())
-    objective = {"cost": Objective.COST, "utility": Objective.UTILITY}.get(way, Objective.SUCCESS)
-    penalty = 4.0 * process.task.resolution if way == "cost" else None
-    hopes = None if process.task.unreachable_goal is not None else Hopes(process, never)
-    return Aim(process, objective, penalty, hopes)
 
 
 def exact(aim):
