@@ -10,6 +10,7 @@ from benchmarks.faults.command import faults
 from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
+from benchmarks.simulations.command import simulations
 from benchmarks.tools.command import tools
 from benchmarks.uncertain.command import uncertain
 
@@ -31,5 +32,6 @@ for command in (
     candidates,
     learning,
     uncertain,
+    simulations,
 ):
     app.command()(command)

@@ -1,0 +1,152 @@
+"""How many simulations it takes until policies are as good as the best one, and how fast these are made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from benchmarks.tables import markdown
+from benchmarks.uncertain.cases import Case
+from planner import Decision, Problem, decide
+from planner.budget import Budget
+from planner.compiled import library
+from planner.compiled.process import ProcessBoard
+from planner.compiled.trials import CompiledTrials
+from planner.heuristics.kind import never
+from planner.uncertain.aims import Aim
+from planner.uncertain.graph import Graph
+from planner.uncertain.mcts import FIRST_SWEEP, Mcts, hopes_for
+from planner.uncertain.process import process_of
+
+NEAR: Final = 0.01
+"""How far from the best a policy is that counts as near it."""
+MOST: Final = 1 << 20
+"""Simulations after which we give up."""
+RATE_SECONDS: Final = 1.0
+"""For so long simulations are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """How one seed came near the best policy of a problem: after how many simulations for good, and to the proof.
+
+    Simulations were tried in powers of 2; None where they were too few. `seconds` are those of the first that were
+    enough, process start excepted.
+    """
+
+    near: int | None
+    proved: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Converged:
+    """A problem, its best policy, how each seed came near it, and simulations a second by machine code and Python."""
+
+    name: str
+    best: Decision
+    approaches: list[Approach]
+    rates: tuple[float, float]
+
+
+def converged(name: str, case: Case, size: int, seeds: int, time_limit: float) -> Converged | None:
+    """Return how simulations do on a problem; None where its optimum is not proved within `time_limit`."""
+    problem = case.make(size)
+    best = decide(problem, time_limit=time_limit, **case.options())
+    if not best.is_proved or best.policy is None:
+        return None
+    approaches = [_approach(problem, case, best, seed) for seed in range(seeds)]
+    return Converged(name, best, approaches, (rate(problem, case, compiled=True), rate(problem, case, compiled=False)))
+
+
+def _approach(problem: Problem, case: Case, best: Decision, seed: int) -> Approach:
+    near, seconds, simulations = None, 0.0, 1
+    while simulations <= MOST:
+        began = time.perf_counter()
+        found = decide(problem, search="mcts", simulations=simulations, seed=seed, time_limit=None, **case.options())
+        if not is_near(found, best):
+            near = None
+        elif near is None:
+            near, seconds = found.statistics.simulations, time.perf_counter() - began
+        if found.is_proved:
+            return Approach(near, found.statistics.simulations, seconds)
+        simulations *= 2
+    return Approach(near, None, seconds)
+
+
+def is_near(found: Decision, best: Decision) -> bool:
+    """Return whether a policy was found that is nearly as good as the best one, in every respect."""
+    if found.policy is None or best.policy is None or found.expected_cost is None or best.expected_cost is None:
+        return False
+    return (
+        found.policy.success >= best.policy.success * (1 - NEAR)
+        and found.policy.utility >= best.policy.utility * (1 - NEAR)
+        and found.expected_cost <= best.expected_cost * (1 + NEAR)
+    )
+
+
+def rate(problem: Problem, case: Case, *, compiled: bool) -> float:
+    """Return simulations a second, sweeps included; a search that has settled everything begins anew."""
+    done, spent, seed = 0, 0.0, 0
+    while spent < RATE_SECONDS:
+        for more, seconds in _searched(problem, case, seed, compiled=compiled):
+            done, spent = done + more, spent + seconds
+            if spent >= RATE_SECONDS:
+                break
+        seed += 1
+    return done / spent
+
+
+def _searched(problem: Problem, case: Case, seed: int, *, compiled: bool) -> Iterator[tuple[int, float]]:
+    """Simulate until all is settled; yield how many simulations were made in how many seconds, again and again."""
+    process = process_of(problem, Budget())
+    penalty = None if case.penalty is None else float(case.penalty * process.task.resolution)
+    aim = Aim(process, case.objective, penalty)
+    aim.hopes = hopes_for(aim, never)
+    entries = library.loaded() if compiled else None
+    if entries is not None:
+        search = CompiledTrials(ProcessBoard(aim, entries), seed)
+        while not search.is_settled:
+            began, before = time.perf_counter(), search.simulations
+            search.simulate(before + 1000, never)
+            yield search.simulations - before, time.perf_counter() - began
+        return
+    plain, sweep, done = Mcts(Graph(process, aim), seed), FIRST_SWEEP, 0
+    while not plain.values.settled[0]:
+        began = time.perf_counter()
+        plain.simulate()
+        done += 1
+        if done == sweep:
+            plain.sweeps.sweep(never)
+            sweep += sweep // 2
+        yield 1, time.perf_counter() - began
+
+
+def converged_table(found: Sequence[Converged]) -> str:
+    """Return a table: medians over the seeds, and the worst in brackets."""
+    near = f"within {NEAR:.0%} after"
+    head = ["problem", "success", "cost", near, "ms", "proved after", "simulations/s", "in Python"]
+    return markdown(head, [_row(each) for each in found])
+
+
+def _row(found: Converged) -> list[str]:
+    policy = found.best.expect_policy()
+    return [
+        found.name,
+        f"{policy.success:.2%}",
+        f"{found.best.expected_cost:.3f}",
+        _middle([each.near for each in found.approaches]),
+        f"{1000 * median([each.seconds for each in found.approaches]):.0f}",
+        _middle([each.proved for each in found.approaches]),
+        *[f"{rate:,.0f}" for rate in found.rates],
+    ]
+
+
+def _middle(numbers: Sequence[int | None]) -> str:
+    if None in numbers:
+        return f"— ({sum(number is not None for number in numbers)} of {len(numbers)} did)"
+    known = [number for number in numbers if number is not None]
+    return f"{median(known):,.0f} ({max(known):,})"
