@@ -176,14 +176,15 @@ def pointing(problem: Problem, result: Result) -> Result:
 
 
 def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
-    """Return the refusal of what search does not take, or None; this one `takes` budgets or deadlines."""
-    constructs = [
-        *(["unknown facts"] if problem.unknown else []),
-        *(["soft goals"] if problem.goal.soft else []),
-        *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
-        *(["budgets"] if problem.budgets and "budgets" not in takes else []),
-        *(["deadlines"] if problem.deadline is not None and "deadlines" not in takes else []),
-    ]
+    """Return the refusal of what search does not take, or None; this one `takes` some of it."""
+    has = {
+        "unknown facts": bool(problem.unknown),
+        "soft goals": bool(problem.goal.soft),
+        "soft constraints": any(each.utility is not None for each in problem.constraints),
+        "budgets": bool(problem.budgets),
+        "deadlines": problem.deadline is not None,
+    }
+    constructs = [construct for construct, there in has.items() if there and construct not in takes]
     if not constructs:
         return None
     return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"search does not take {constructs[0]} yet")

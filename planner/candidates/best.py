@@ -64,5 +64,5 @@ def k_best(
     found = candidates(problem, within=within, orders=orders, wasteful=wasteful, **limits)
     plans = tuple(islice(found, k))
     stopped_by = found.stopped_by or StoppedBy.FIRST_PLAN
-    proved = stopped_by in (StoppedBy.EXHAUSTED, StoppedBy.FIRST_PLAN)
+    proved = found.misses_none and stopped_by in (StoppedBy.EXHAUSTED, StoppedBy.FIRST_PLAN)
     return CandidateSet(plans, proved, stopped_by, found.lower_bound, found.complete)

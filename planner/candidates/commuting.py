@@ -1,8 +1,9 @@
 """Which steps may change places, next to each other, whatever the state is.
 
-Two actions are independent if neither changes what the other reads, and neither makes true what the other makes false,
-as far as anything reads it. Plans that become each other when independent neighbours change places, again and again,
-are one plan in several orders (a trace: Mazurkiewicz, 1977).
+Two actions are independent if neither changes what the other reads, neither makes true what the other makes false (as
+far as anything reads it), and neither writes an item of `modifies` that the other reads or writes. Plans that become
+each other when independent neighbours change places, again and again, are one plan in several orders (a trace:
+Mazurkiewicz, 1977).
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
+from planner.candidates.items import Items
+from planner.candidates.variants import Variants
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
 
@@ -24,10 +27,16 @@ class Touched:
 
 
 class Commuting:
-    """Answers which actions of `task` are independent; what was asked for is remembered."""
+    """Answers which actions of `task` are independent; what was asked for is remembered.
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    An action stands for all that are the same step. `items` are those of the declared problem. If it is `strict`,
+    actions that make the same fact true, or false, are not independent either: which comes last decides on the partial
+    order of a plan, and so on how long it takes.
+    """
+
+    def __init__(self, task: Task, items: Items | None = None, *, strict: bool = False) -> None:
+        self._task, self._variants, self._strict = task, Variants(task), strict
+        self._items = items if items is not None and items.any else None
         self._sources = sources(task)
         self._touched: dict[int, Touched] = {}
         self._known: dict[tuple[int, int], bool] = {}
@@ -39,15 +48,19 @@ class Commuting:
         """Return whether the actions of these numbers are independent."""
         found = self._known.get((one, other))
         if found is None:
-            mine, theirs = self._of(one), self._of(other)
-            found = not (
-                mine.reads & (theirs.adds | theirs.deletes)
-                or theirs.reads & (mine.adds | mine.deletes)
-                or mine.adds & theirs.deletes
-                or mine.deletes & theirs.adds
-            )
-            self._known[one, other] = found
+            found = self._known[one, other] = self._found(one, other)
         return found
+
+    def _found(self, one: int, other: int) -> bool:
+        mine, theirs = self._of(one), self._of(other)
+        if mine.reads & (theirs.adds | theirs.deletes) or theirs.reads & (mine.adds | mine.deletes):
+            return False
+        if mine.adds & theirs.deletes or mine.deletes & theirs.adds:
+            return False
+        if self._strict and (mine.adds & theirs.adds or mine.deletes & theirs.deletes):
+            return False
+        actions = self._task.actions
+        return self._items is None or not self._items.clash(actions[one].step, actions[other].step)
 
     def first(self, plan: Sequence[int]) -> tuple[int, ...]:
         """Return the order of `plan` that comes first in the alphabet of the actions."""
@@ -71,11 +84,13 @@ class Commuting:
 
     def _of(self, number: int) -> Touched:
         if number not in self._touched:
-            action = self._task.actions[number]
-            adds, deletes = bits(action.adds), bits(action.deletes)
-            for effect in action.conditional:
-                adds, deletes = adds | bits(effect.adds), deletes | bits(effect.deletes)
-            self._touched[number] = Touched(self._reads(action), adds & self._read, deletes & self._read)
+            reads = adds = deletes = 0
+            for action in [self._task.actions[variant] for variant in self._variants.of[number]]:
+                reads |= self._reads(action)
+                adds, deletes = adds | bits(action.adds), deletes | bits(action.deletes)
+                for effect in action.conditional:
+                    adds, deletes = adds | bits(effect.adds), deletes | bits(effect.deletes)
+            self._touched[number] = Touched(reads, adds & self._read, deletes & self._read)
         return self._touched[number]
 
     def _reads(self, action: GroundAction) -> State:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 
 from planner.annotations import TYPE_CHECKING, Any
 from planner.answer import EXACT, unsupported
-from planner.budget import Budget, Finishing, LimitReached, check_limits
+from planner.budget import Budget, LimitReached, check_limits
 from planner.collector import collector_paused
 from planner.errors import InputError, UnsupportedError
 from planner.kinds import not_classical
@@ -17,12 +17,12 @@ from planner.model.domain import creates_objects
 from planner.model.numbers import exact_decimal
 from planner.model.unclear import constraint_on_derived
 from planner.plan import Plan, StoppedBy, exact
-from planner.records import replace
 from planner.task import INFINITY
 
 if TYPE_CHECKING:
     import threading
 
+    from planner.candidates.commuting import Commuting
     from planner.candidates.listing import Listing
     from planner.task import Task
 
@@ -46,6 +46,9 @@ def candidates(
     change anything are in no plan. Wasteful plans may be infinitely many: where steps cost nothing, they come by cost
     and then by length.
 
+    Where something is wished for, plans come by their `charge`, and what is fulfilled counts as needed. With a
+    deadline, a step may be needed for the sake of time alone, which is not seen: nothing is proved, unless `wasteful`.
+
     `time_limit` is in seconds that the iterator is at work, `memory_limit` in GiB of the process; None is no limit. The
     iterator ends where a limit is reached, and says so.
 
@@ -55,7 +58,8 @@ def candidates(
     check_limits(time_limit, memory_limit)
     if not isinstance(problem, Problem):
         raise not_classical(problem, "candidates for")
-    refused = unsupported(problem, takes=("budgets", "deadlines"))
+    takes = ("budgets", "deadlines", "soft goals", "soft constraints")
+    refused = unsupported(problem, takes)
     if refused is not None:
         raise UnsupportedError(refused.reason)
     if (derived := constraint_on_derived(problem)) is not None:
@@ -98,17 +102,25 @@ class Candidates(Iterator[Plan]):
         self._resting_since = time.monotonic()
 
     @property
+    def misses_none(self) -> bool:
+        """Whether what was asked for is all given in order: not so where a deadline may need what looks wasteful."""
+        return self.problem.deadline is None or self._wasteful
+
+    @property
     def complete(self) -> bool:
         """Whether it is proved that there are no other plans than those that were given."""
-        known = self._task is not None and self._task.unreachable_goal is not None
-        return known or (self._listing is not None and self._listing.lower_bound >= INFINITY)
+        if self._task is not None and self._task.unreachable_goal is not None:
+            return True
+        return self.misses_none and self._listing is not None and self._listing.lower_bound >= INFINITY
 
     @property
     def lower_bound(self) -> Number | None:
         """What all plans cost at least that were not given yet; None where there are none."""
         if self.complete:
             return None
-        bound = self._listing.lower_bound if self._listing else 0
+        bound = 0
+        if self._listing is not None:
+            bound = self._listing.lower_bound if self.misses_none else self._listing.optimum
         return exact(EXACT.divide(Decimal(bound), self._task.resolution if self._task else 1))
 
     def __next__(self) -> Plan:
@@ -128,48 +140,58 @@ class Candidates(Iterator[Plan]):
         raise StopIteration
 
     def _found(self) -> Iterator[Plan]:
-        from planner.candidates.exploring import exploration  # noqa: PLC0415 - what is asked for may be refused
-        from planner.candidates.listing import Listing  # noqa: PLC0415 - as above
+        from planner.candidates.handing import Handing  # noqa: PLC0415 - what is asked for may be refused
+
+        task = self._task = self._ground()
+        if task.unreachable_goal is not None:
+            return
+        listing, handing, most = self._listed(task), Handing(self.problem, task), None
+        for actions in listing.plans():
+            self._budget.check()
+            if actions is None:
+                continue
+            cost = sum([task.actions[action].cost for action in actions])
+            if most is not None and cost > most:
+                break
+            plan = handing.plan(actions)
+            if plan is not None:
+                most = self._limit(cost) if most is None else most
+                yield plan
+
+    def _ground(self) -> Task:
         from planner.grounding import ground  # noqa: PLC0415 - as above
+
+        problem = self.problem
+        if problem.wishes:
+            from planner.normalise.wishes import without_wishes  # noqa: PLC0415 - few problems need it
+
+            problem = without_wishes(problem, whole=self._wasteful)
+        return ground(problem, self._budget, whole=self._wasteful)
+
+    def _listed(self, task: Task) -> Listing:
+        from planner.candidates.exploring import exploration  # noqa: PLC0415 - as above
+        from planner.candidates.listing import Listing  # noqa: PLC0415 - as above
         from planner.search import Run, Space  # noqa: PLC0415 - as above
         from planner.workplace import Workplace  # noqa: PLC0415 - as above
 
-        task = self._task = ground(self.problem, self._budget, whole=self._wasteful)
-        if task.unreachable_goal is not None:
-            return
-        check, space, commuting = self._budget.check, Space(task), self._commuting(task)
+        check, space = self._budget.check, Space(task)
         explored = exploration(Workplace(task, space, Run(), check), past_goals=self._wasteful)
-        self._listing = Listing(space, explored, commuting, self._limit, check, frugal=not self._wasteful)
-        check_plan = self._checking()
-        for actions in self._listing.plans():
-            check()
-            if actions is not None:
-                plan = Plan(tuple([task.actions[action].step for action in actions]), self.problem)
-                if check_plan(plan):
-                    yield plan
+        limit = _no_limit if self.problem.is_limited else self._limit
+        self._listing = Listing(space, explored, self._commuting(task), limit, check, frugal=not self._wasteful)
+        return self._listing
 
-    def _commuting(self, task: Task) -> Any:
+    def _commuting(self, task: Task) -> Commuting | None:
         from planner.candidates.commuting import Commuting  # noqa: PLC0415 - as above
+        from planner.candidates.items import Items  # noqa: PLC0415 - as above
 
-        return None if self._orders else Commuting(task)
+        if self._orders:
+            return None
+        return Commuting(task, Items(self.problem), strict=self.problem.deadline is not None)
 
     def _limit(self, optimum: int) -> int:
         """Return the most that a plan may cost."""
         return INFINITY - 1 if self._within is None else int(EXACT.multiply(self._within, Decimal(optimum)))
 
-    def _checking(self) -> Callable[[Plan], bool]:
-        """Return a function that checks plans, and says whether one keeps the budgets and the deadline."""
-        from planner.validate import checker  # noqa: PLC0415 - loaded only with a plan
 
-        problem = self.problem
-        unlimited = checker(replace(problem, budgets={}, deadline=None))
-        limited = checker(problem) if problem.is_limited else None
-
-        def check(plan: Plan) -> bool:
-            with Finishing():
-                verdict = unlimited(plan)
-                if not verdict.valid:
-                    raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-                return limited is None or limited(plan).valid
-
-        return check
+def _no_limit(_optimum: int) -> int:
+    return INFINITY - 1

@@ -9,6 +9,7 @@ from planner.candidates.commuting import Commuting
 from planner.candidates.completions import Completions
 from planner.candidates.lengths import UNIT, WithLengths, weights_of
 from planner.candidates.part import Part
+from planner.candidates.variants import OfSteps, Variants
 from planner.candidates.waste import is_wasteful
 from planner.search.run import Steps
 from planner.search.space import Space
@@ -48,7 +49,8 @@ class Listing:
 
     Plans that cost more than `limit(optimum)` are left out. With `commuting`, each comes in one order of its
     independent steps. If `frugal`, those are left out of which some steps can be left out. All plans that were not
-    given yet cost `lower_bound` or more; `INFINITY`: there are none. `check` raises when a limit is reached.
+    given yet cost `lower_bound` or more; `INFINITY`: there are none. `optimum` is what the cheapest costs. `check`
+    raises when a limit is reached.
     """
 
     def __init__(
@@ -62,11 +64,12 @@ class Listing:
         frugal: bool,
     ) -> None:
         self._space, self._explored, self._commuting = space, explored, commuting
+        self._variants = Variants(space.task)
         self._limit, self._check, self._frugal = limit, check, frugal
         self._free_steps = 0 in space.costs
         self._given: set[tuple[int, ...]] = set()
         self._step = 0
-        self._optimum = 0
+        self.optimum = 0
         self.lower_bound = 0
 
     def plans(self) -> Generator[list[int] | None]:
@@ -76,7 +79,7 @@ class Listing:
         if explored.optimum is None:
             self.lower_bound = INFINITY
             return
-        bound = self.lower_bound = self._optimum = explored.optimum
+        bound = self.lower_bound = self.optimum = explored.optimum
         most = self._limit(bound)
         while bound <= most:
             yield from self._early()
@@ -107,7 +110,7 @@ class Listing:
             cost = self._space.cost_of(plan)
             if cost < self.lower_bound:
                 continue
-            if not self._frugal or is_wasteful(self._space, plan, cost - self._optimum) is False:
+            if not self._frugal or is_wasteful(self._space, self._variants, plan, cost - self.optimum) is False:
                 yield tuple(plan) if self._commuting is None else self._commuting.first(plan)
 
     def _new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
@@ -130,6 +133,8 @@ class Listing:
 
     def _completions(self, part: Part) -> Completions:
         costs = self._space.costs
+        if self._variants.any:
+            part = OfSteps(part, self._variants)
         if self._frugal:
             return Completions(part, costs, self._commuting, self._check, frugal=True)
         weights = weights_of(costs)

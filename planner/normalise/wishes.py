@@ -24,13 +24,13 @@ _GRANT: Final = "@grant-"
 _FORGO: Final = "@forgo-"
 
 
-def without_wishes(problem: Problem) -> Problem:
-    """Return the relevant part of `problem` in plain ADL, without soft goals and without constraints.
+def without_wishes(problem: Problem, *, whole: bool = False) -> Problem:
+    """Return the relevant part of `problem`, or the `whole`, in plain ADL, without soft goals and without constraints.
 
     Its plans are those of `problem`, each followed by special actions, whose names begin with `@`. What these cost is
     what the wishes are worth that the plan forgoes, if it costs the least.
     """
-    plain = without_constraints(to_adl(relevant_part(problem)))
+    plain = without_constraints(to_adl(problem if whole else relevant_part(problem)))
     hard, soft = plain.goal.hard, plain.goal.soft
     plain = _with_spending(plain) if COST in plain.budgets else plain
     end = moving(Action(END, requires=hard), END, 0, 1, 0)

@@ -68,6 +68,60 @@ def test_orders_of_independent_steps_count_once_unless_asked_for():
     assert len([*candidates(problem, orders=True)]) == 24
 
 
+def letters(**effects):
+    """A problem that wants a letter proofread and signed, by actions with more `effects` on it."""
+    domain = Domain("letters")
+    for action in ("proofread", "sign"):
+        domain.action(action, provides=[f"{action}ed"], **effects)
+    return domain.problem(goal=["proofreaded", "signed"])
+
+
+def test_the_order_counts_where_both_change_one_thing():
+    assert len([*candidates(letters())]) == 1
+    assert len([*candidates(letters(modifies=["letter"]))]) == 2
+
+
+def test_a_step_with_a_disjunctive_condition_is_one_step():
+    domain = Domain("doors")
+    domain.action("go", requires=["(or (front) (back))"], provides=["in"])
+    domain.action("open", provides=["front"])
+    problem = domain.problem(initial=["front", "back"], goal=["in"])
+    assert [len(plan) for plan in candidates(problem)] == [1]
+    assert len([*candidates(problem, orders=True, wasteful=True, within=1)]) == 1
+
+
+def test_what_is_wished_for_counts():
+    domain = Domain("wishes")
+    domain.action("dear", provides=["there", "nice"], cost=5)
+    domain.action("cheap", provides=["there"], cost=3)
+    domain.action("polish", requires=["there"], provides=["nice"], cost=1)
+    problem = domain.problem(goal={"hard": ["there"], "soft": {"nice": 3}})
+    found = [*candidates(problem)]
+    assert [(plan.cost, plan.charge, plan.utility) for plan in found] == [(4, 4, 3), (5, 5, 3), (3, 6, 0)]
+    assert len([*candidates(problem, within=1.3)]) == 2
+
+
+def test_the_factor_is_one_of_the_cheapest_that_keeps_budgets():
+    domain = Domain("paid")
+    for cost, price in ((1, 9), (10, 2), (11, 1), (12, 0)):
+        domain.action(f"way{cost}", provides=["there"], cost=cost, uses={"money": price})
+    problem = domain.problem(goal=["there"], budgets={"money": 3})
+    found = candidates(problem, within=1.1)
+    assert [plan.cost for plan in found] == [10, 11]
+    assert found.lower_bound == 12
+
+
+def test_with_a_deadline_nothing_is_proved_unless_all_is_looked_at():
+    domain = Domain("timely")
+    domain.action("slow", provides=["there"], cost=1, duration=60)
+    domain.action("fast", provides=["there"], cost=2, duration=10)
+    problem = domain.problem(goal=["there"], deadline=30)
+    found = k_best(problem, 1)
+    assert [plan.cost for plan in found.plans] == [2]
+    assert (found.proved, found.complete, found.lower_bound) == (False, False, 1)
+    assert k_best(problem, 1, wasteful=True).proved
+
+
 def test_wasteful_plans_are_given_on_request():
     problem = switches(1)
     assert candidates(problem).lower_bound == 0
