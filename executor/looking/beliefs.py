@@ -79,8 +79,7 @@ class Beliefs:
 
         If it rested on one, that is wrong; of several, nobody knows which.
         """
-        notes = [self._notes[fact] for fact in literals if fact in self._notes]
-        rested = [note for note in notes if note.provenance is Provenance.ASSUMED and note.source == SUPPOSED]
+        rested = [note for note in map(self.note, literals) if note.source == SUPPOSED]
         if len(rested) == 1:
             return [Note(rested[0].fact, not rested[0].holds, Provenance.ASSUMED, "a step that rested on it failed")]
         return [Note(note.fact, None, Provenance.UNKNOWN, DECLARED) for note in rested]
@@ -186,14 +185,15 @@ class Beliefs:
                 self.take(follows)
 
     def _following(self, known: Iterable[Atom]) -> Iterator[Note]:
-        """Yield what follows for other facts of the same items from what is `known` by now."""
+        """Yield what follows for other facts of the same items from what is `known` by now, and not only supposed."""
         for item in self._items:
             if not any(fact in item.facts for fact in known):
                 continue
             left = [fact for fact in item.facts if fact in self._unknown and self._notes[fact].source == DECLARED]
-            if any(self.holds(fact) for fact in item.facts):
+            held = [self.note(fact) for fact in item.facts if self.holds(fact)]
+            if any(note.source != SUPPOSED for note in held):
                 yield from [Note(fact, False, Provenance.ASSUMED, "something else is so") for fact in left]  # noqa: FBT003
-            elif len(left) == 1 and not item.none:
+            elif len(left) == 1 and not (item.none or held):
                 yield Note(left[0], True, Provenance.ASSUMED, "nothing else is left")  # noqa: FBT003 - a truth value
 
     def after(self, notes: Iterable[Note]) -> Beliefs:

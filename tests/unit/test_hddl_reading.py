@@ -246,8 +246,8 @@ class TestProblems:
         assert found.classical.initial == (Atom("ready", ("a",)),)
 
     def test_what_pddl_refuses_is_refused(self) -> None:
-        with pytest.raises(UnsupportedError, match="trajectory constraints"):
-            problem("(:htn) (:constraints (and))")
+        with pytest.raises(UnsupportedError, match=r"constraint 'within' at .*'sometime-before' are read"):
+            problem("(:htn) (:constraints (within 3 (rest)))")
         with pytest.raises(UnsupportedError, match="durative action"):
             domain("(:durative-action fly)")
 

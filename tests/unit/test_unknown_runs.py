@@ -203,6 +203,17 @@ def test_what_is_left_of_an_item_is_where_nothing_else_is() -> None:
     assert (beliefs.unknown, beliefs.holds(loft), beliefs.note(loft).source) == ([], True, "nothing else is left")
 
 
+def test_what_is_only_supposed_says_nothing_of_the_rest_of_an_item() -> None:
+    domain = Domain("search", types=["room"])
+    domain.action("take", {"room": "room"}, requires=["in(room)"], provides=["had"], modifies=["in(_)"])
+    beliefs = Beliefs(domain.problem(objects={"lab": "room", "loft": "room"}, goal=["had"], unknown=["in(_)"]))
+    lab, loft = (parse_atom(f"in({room})") for room in ("lab", "loft"))
+    beliefs.take(beliefs.supposing({lab: True}))
+    assert (beliefs.holds(lab), beliefs.holds(loft), beliefs.unknown) == (True, None, [loft])
+    beliefs.take(beliefs.refuted({lab: True}))
+    assert (beliefs.holds(lab), beliefs.holds(loft)) == (False, True)
+
+
 def test_what_a_step_ends_is_not_unknown_any_more() -> None:
     domain = Domain("yard", types=["gate"])
     domain.action("shut", provides=["safe"], modifies=["open(_)"])
