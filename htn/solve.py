@@ -48,6 +48,12 @@ def solve(
 
         options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
         return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
+    if problem.classical.wishes and not problem.classical.unknown:
+        from htn.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
+
+        named = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
+        limits = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
+        return solve_with_wishes(problem, solve, **named, **limits)
     if engine is not None:
         from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from planner.annotations import TYPE_CHECKING, Any, Final
 from planner.answer import pointing
+from planner.kinds import AnyProblem
 from planner.model import COST, Number, Problem
 from planner.normalise.constraints import MARK
 from planner.normalise.stages import without_numbers
@@ -27,59 +28,77 @@ _MONITOR: Final = re.compile(rf"nothing makes this part of the goal true: .*?{MA
 
 def solve_with_wishes(problem: Problem, solve: Callable[..., Result], **options: Any) -> Result:
     """Return the answer to `problem`, in which something is wished for; `solve` answers for problems without wishes."""
-    return _Wishing(problem, options.pop("on_progress", None)).answer(solve, options)
+    compiled = without_wishes(problem)
+    if options.get("engine") is not None:
+        compiled = without_numbers(compiled)
+    return Wishing(problem, options.pop("on_progress", None)).answer(compiled, solve, options)
 
 
 def valued(plan: Plan, verdict: Verdict) -> Plan:
     """Return `plan` with what it gains and forgoes, as the plan checker says."""
-    wishes = plan.problem.wishes
+    wishes = classical_of(plan.problem).wishes
     if not wishes:
         return plan
     lost: list[Number] = [-(wish.utility or 0) for wish in verdict.forgone]
     return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
 
 
-class _Wishing:
-    """One call of `solve`: plans are handed on as those of the declared problem."""
+def classical_of(problem: AnyProblem) -> Problem:
+    """Return the problem itself, or the classical part of one of another kind."""
+    return problem if isinstance(problem, Problem) else problem.classical
 
-    def __init__(self, problem: Problem, on_progress: Callable[[Progress], None] | None) -> None:
-        self._problem = problem
+
+class Wishing:
+    """One call of `solve`: plans are handed on as those of the declared problem, which may be of another kind."""
+
+    def __init__(self, problem: Any, on_progress: Callable[[Progress], None] | None) -> None:
+        self.problem = problem
+        self._classical = classical_of(problem)
         self._on_progress = on_progress
         self._latest: tuple[Plan | None, Plan | None] = None, None
 
-    def answer(self, solve: Callable[..., Result], options: dict[str, Any]) -> Result:
-        """Return what is found for the problem without wishes, as the answer to the one with them."""
+    def answer(self, compiled: Any, solve: Callable[..., Result], options: dict[str, Any]) -> Result:
+        """Return what is found for the `compiled` problem, without wishes, as the answer to the one with them."""
         report = None if self._on_progress is None else self._report
-        compiled = without_wishes(self._problem)
-        if options.get("engine") is not None:
-            compiled = without_numbers(compiled)
         found = solve(compiled, on_progress=report, **options)
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
-        result = pointing(self._problem, result)
+        result = pointing(self._classical, result)
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
+
+    def bare(self, plan: Plan) -> Plan:
+        """Return `plan` without the steps that settle wishes, as one of the declared problem."""
+        own = self._classical.domain.actions
+        return replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=self.problem)
+
+    def verdict(self, plan: Plan) -> Verdict:
+        """Return what the independent checker says about `plan`."""
+        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
+
+        return validate(self.problem, plan)
 
     def _report(self, progress: Progress) -> None:
         assert self._on_progress is not None  # noqa: S101 - else nothing is reported
         self._on_progress(replace(progress, plan=self._declared(progress.plan)))
 
     def _declared(self, plan: Plan | None) -> Plan | None:
-        """Return `plan` without the steps that settle wishes, with what it forgoes; the same one for the same."""
+        """Return `plan` without the steps that settle wishes, with what it forgoes; the same one for the same.
+
+        Steps may forgo what holds. So an earlier plan may be better: then that is returned.
+        """
         if plan is None or plan is self._latest[0]:
             return self._latest[1] if plan is not None else None
-        from planner.validate import validate  # noqa: PLC0415 - loaded only with a plan
-
-        steps = tuple([step for step in plan.steps if step.action in self._problem.domain.actions])
-        found = replace(plan, steps=steps, problem=self._problem)
-        verdict = validate(self._problem, found)
+        found = self.bare(plan)
+        verdict = self.verdict(found)
         if not verdict.valid:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        self._latest = plan, valued(found, verdict)
+        found, earlier = valued(found, verdict), self._latest[1]
+        self._latest = plan, found if earlier is None or found.charge < earlier.charge else earlier
         return self._latest[1]
 
     def _in_words(self, reason: str) -> str:
         """Return `reason` in words of the declared problem."""
         monitor = _MONITOR.fullmatch(reason)
         if monitor is not None:
-            return f"nothing can keep this constraint: {self._problem.constraints[int(monitor[1])]}"
+            return f"nothing can keep this constraint: {self._classical.constraints[int(monitor[1])]}"
         return reason.replace(SPENT, COST)

@@ -1,5 +1,7 @@
 """The slow, obvious twins of hierarchical planning: every state, and every decomposition.
 
+Constraints and budgets are kept; where something is wished for, costs are charges: of steps, and of what is forgone.
+
 `cheapest_steps` and `cheapest` find the cheapest plan of a hierarchical problem, `accepts` says whether a sequence of
 steps is a plan. Where all networks are sequences, what a task costs from one state to another is a fixed point over all
 (task, state), which is exact however tasks recur (Knuth 1977, "A generalization of Dijkstra's algorithm"). Otherwise
@@ -19,6 +21,7 @@ from planner.model.formulas import substitute
 from planner.plan import Step
 from planner.testing.brute import key_of
 from planner.validate import Simulation
+from planner.validate.constraints import Watches
 
 Steps = tuple[Step, ...]
 Found = tuple[Number, Steps]
@@ -30,20 +33,33 @@ MOST_TASKS = 16
 """A network of more tasks than this is taken for one that grows without end."""
 
 
+OVER = -1
+"""The state after the end of a plan, whose wishes are settled."""
+
+
 class TooManyNetworks(ForethoughtError):  # noqa: N818 - named for what happened, as the limits are
     """There is more to look at than the caller wanted."""
 
 
 class World:
-    """The states of a problem by number, each made when an action first leads to it."""
+    """The states of a problem by number, each made when an action first leads to it.
+
+    To a state belongs what has happened of the constraints, and what was spent of what has a budget.
+    """
 
     def __init__(self, problem: HtnProblem) -> None:
         self.problem = problem
         first = Simulation(problem.classical)
         self.states = [first]
-        self._numbers = {key_of(first): 0}
+        self.watches = [Watches(first)]
+        self.spent: list[tuple[Number, ...]] = [(0,) * len(problem.classical.budgets)]
+        self._numbers = {self._key(first, self.watches[0], self.spent[0]): 0}
         self._after: dict[tuple[int, Atom], tuple[Step, int] | None] = {}
         self._truths: dict[tuple[int, Formula], bool] = {}
+
+    @staticmethod
+    def _key(state: Simulation, watches: Watches, spent: tuple[Number, ...]):
+        return key_of(state), watches.key, spent
 
     def holds(self, state: int, formula: Formula) -> bool:
         if (state, formula) not in self._truths:
@@ -51,7 +67,13 @@ class World:
         return self._truths[state, formula]
 
     def is_end(self, state: int) -> bool:
-        return self.holds(state, self.problem.classical.goal.hard)
+        watches = self.watches[state]
+        return self.holds(state, self.problem.classical.goal.hard) and not watches.broken and not any(watches.unmet)
+
+    def forgone(self, state: int) -> Number:
+        """Return what a plan that ends here does without."""
+        wishes = [wish.utility for wish in self.problem.classical.goal.soft if not self.holds(state, wish.condition)]
+        return sum([*wishes, *[wish.utility or 0 for wish in self.watches[state].forgone]])
 
     def after(self, state: int, action: Atom) -> tuple[Step, int] | None:
         """Return the step that `action` is in this state, and where it leads; None where it cannot be done."""
@@ -61,14 +83,23 @@ class World:
 
     def _applied(self, state: int, action: Atom) -> tuple[Step, int] | None:
         step = Step(action.predicate, action.args)
-        if self.states[state].objection(step) is not None:
+        if self.watches[state].broken or self.states[state].objection(step) is not None:
             return None
         step = Step(action.predicate, action.args, self.states[state].cost(step))
-        after = self.states[state].copy()
+        uses = {**self.states[state].uses(step), "cost": step.cost}
+        budgets = self.problem.classical.budgets
+        spent = tuple([had + uses.get(name, 0) for had, name in zip(self.spent[state], budgets, strict=True)])
+        if any(had > most for had, most in zip(spent, budgets.values(), strict=True)):
+            return None
+        after, watches = self.states[state].copy(), self.watches[state].copy()
+        watches.look(after, step)
         after.apply(step)
-        number = self._numbers.setdefault(key_of(after), len(self.states))
+        watches.look(after)
+        number = self._numbers.setdefault(self._key(after, watches, spent), len(self.states))
         if number == len(self.states):
             self.states.append(after)
+            self.watches.append(watches)
+            self.spent.append(spent)
         return step, number
 
 
@@ -85,6 +116,7 @@ class Replay(World):
             after = state.copy()
             after.apply(step)
             self.states.append(after)
+            self.watches.append(self.watches[0])
 
     def is_end(self, state: int) -> bool:
         return state == len(self.steps) and super().is_end(state)
@@ -177,7 +209,10 @@ class Sequences:
                 best = self._through_any(0, starts, None)
             else:
                 self._update(asking)
-        return min((found for state, found in best.items() if self.world.is_end(state)), default=None, key=cost_of)
+        ends = [
+            (cost + self.world.forgone(end), steps) for end, (cost, steps) in best.items() if self.world.is_end(end)
+        ]
+        return min(ends, default=None, key=cost_of)
 
     def _update(self, key: tuple[int, Atom]) -> None:
         state, task = key
@@ -236,13 +271,16 @@ class Progression:
     def cheapest(self) -> Found | None:
         ticket = count()
         queue = [(0, 0, next(ticket), 0, remaining_of(start), ()) for start in self.hierarchy.starts()]
+        over = remaining_of(Network())
         closed = set()
         while queue:
             cost, work, _, state, remaining, steps = heapq.heappop(queue)
+            if state == OVER:
+                return cost, steps
             if (state, remaining) in closed:
                 continue
             if not remaining and self.world.is_end(state):
-                return cost, steps
+                heapq.heappush(queue, (cost + self.world.forgone(state), 0, next(ticket), OVER, over, steps))
             if len(closed) >= self.limit or len(remaining) > MOST_TASKS:
                 raise TooManyNetworks(f"more than {self.limit} states and networks, or {MOST_TASKS} tasks in one")
             closed.add((state, remaining))

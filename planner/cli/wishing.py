@@ -42,12 +42,13 @@ def wishing(loaded: AnyProblem, soft: Sequence[Wish] | None) -> AnyProblem:
     from planner.declare.problem import ProblemBuilder  # noqa: PLC0415 - as above
     from planner.model import Problem, SoftGoal  # noqa: PLC0415 - as above
 
-    if not isinstance(loaded, Problem):
-        raise InputError("--soft is for classical problems", hint="hierarchical ones do not take soft goals")
+    classical = loaded if isinstance(loaded, Problem) else loaded.classical
     place: Any = CodePlace("--soft")
-    builder = ProblemBuilder(loaded.domain, {each.name: each for each in loaded.objects}, place)
+    builder = ProblemBuilder(classical.domain, {each.name: each for each in classical.objects}, place)
     for condition, utility in soft:
         if utility <= 0:
             raise InputError(f"--soft: {condition} is worth {utility}; it must be above 0")
     wishes = [SoftGoal(builder.condition(condition, place), utility) for condition, utility in soft]
-    return replace(loaded, goal=replace(loaded.goal, soft=(*loaded.goal.soft, *wishes)))
+    changed = replace(classical, goal=replace(classical.goal, soft=(*classical.goal.soft, *wishes)))
+    other: Any = loaded
+    return changed if classical is loaded else replace(other, classical=changed)

@@ -32,7 +32,7 @@ def without_wishes(problem: Problem, *, whole: bool = False) -> Problem:
     """
     plain = without_constraints(to_adl(problem if whole else relevant_part(problem)))
     hard, soft = plain.goal.hard, plain.goal.soft
-    plain = _with_spending(plain) if COST in plain.budgets else plain
+    plain = with_spending(plain) if COST in plain.budgets else plain
     end = moving(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *granting([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
     found = staged(plain, special, hard, 1 + len(soft), first_only=True)
@@ -63,8 +63,8 @@ def granted_by(names: Iterable[str]) -> frozenset[int]:
     return frozenset([int(name.removeprefix(_GRANT)) for name in names if name.startswith(_GRANT)])
 
 
-def _with_spending(plain: Problem) -> Problem:
-    """Return `plain` with a resource of which steps use what they cost, and the budget on the cost for that."""
+def with_spending(plain: Problem) -> Problem:
+    """Return `plain` with its budget on the cost for a resource, of which steps use what they cost."""
     actions = {
         name: replace(action, uses={**action.uses, SPENT: (1,) if plain.metric is Metric.LENGTH else action.cost})
         for name, action in plain.domain.actions.items()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from htn.declare import Methods
 from htn.derive import as_htn
 from planner import Domain, Status, at_most, done, improve, never, solve, sometime, validate
 from planner.cli import Exit, main
@@ -141,9 +142,38 @@ def test_what_unknown_facts_decide_is_wished_for_too():
     assert (result.utility, result.forgone) == (5, ())
 
 
-def test_decompositions_do_not_take_wishes_yet():
-    result = as_htn(wanting({"neat(r1)": 4})).solve()
-    assert (result.status, result.reason) == (Status.UNSUPPORTED, "search does not take soft goals yet")
+@pytest.mark.parametrize("search", [None, "depth-first", "greedy", "weighted", "astar"])
+def test_decompositions_take_wishes(search):
+    problem = as_htn(wanting({"neat(r1)": 4, "neat(r2)": 2}, constraints=[sometime("at(rob, r2)", utility=1)]))
+    result = problem.solve(search=search)
+    verdict = problem.validate(result.expect_plan())
+    assert (verdict.valid, verdict.forgone) == (True, result.forgone)
+    assert all(node.task.predicate[0] != "@" for node in result.plan.tree.nodes)
+    if search in (None, "astar"):
+        assert (result.status, result.cost, result.net_benefit) == (Status.OPTIMAL, 6, -2)
+        assert [str(wish) for wish in result.forgone] == ["neat(r2)", "sometime at(rob, r2)"]
+
+
+def test_decompositions_gain_more_as_they_come():
+    seen = []
+    problem = as_htn(wanting({"neat(r1)": 40, "neat(r2)": 20}))
+    problem.solve(on_progress=lambda progress: seen.append(progress.plan))
+    charges = [plan.charge for plan in seen if plan is not None]
+    assert charges == sorted(charges, reverse=True)
+    assert charges[-1] == 9
+
+
+def test_what_tasks_create_counts():
+    domain = Domain("desk", types=["ticket"])
+    domain.action("create", provides="open(t)", creates={"t": "ticket"}, cost=2)
+    how = Methods(domain)
+    how.task("ask")
+    how.method("loudly", {"t": "ticket"}, task="ask", subtasks=["create(t)"])
+    how.method("not-at-all", task="ask", subtasks=[])
+    soft = {"(exists (?t - ticket) (open ?t))": 9}
+    result = how.problem(tasks=["ask"], goal={"hard": (), "soft": soft}).solve()
+    assert (result.status, result.cost, result.net_benefit) == (Status.OPTIMAL, 2, 7)
+    assert (result.forgone, len(result.plan.tree.nodes)) == ((), 2)
 
 
 WORKSHOP = """
@@ -182,6 +212,31 @@ def test_the_command_takes_wishes_and_says_what_is_forgone(run):
     _, out, _ = run("--soft", "at(lab)=1", "--json")
     data = json.loads(out)
     assert (data["net_benefit"], data["forgone"]) == (0, [{"wish": "at(lab)", "utility": 1}])
+
+
+TASKS = """
+domain: rounds
+actions:
+  ring: {provides: [rang], cost: 2}
+tasks: {visit: {}}
+methods:
+  quietly: {task: visit, subtasks: []}
+  loudly: {task: visit, subtasks: [ring]}
+---
+problem: home
+domain: rounds
+tasks: [visit]
+"""
+
+
+def test_the_command_takes_wishes_for_tasks(run):
+    Path("rounds.yaml").write_text(TASKS, encoding="utf-8")
+    code, out, err = run("--soft", "rang=5")
+    assert code is Exit.OK
+    assert "loudly" in out
+    assert "@" not in out
+    assert "net benefit 3" in err
+    assert "without rang (worth 1)" in run("--soft", "rang=1")[2]
 
 
 @pytest.mark.parametrize(
