@@ -58,7 +58,22 @@ def run(
         list[str] | None,
         typer.Option(metavar="STEP=RESULT", help="Give a waiting step of that run its result, as JSON."),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Approve all that needs approval.")] = False,
+    say: Annotated[
+        str | None, typer.Option(metavar="SENTENCE", help="What is wanted, in words: a language model is asked.")
+    ] = None,
+    language_model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="That model, such as openai:gpt-5; else the configured one.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where that model is, if it speaks OpenAI's protocol.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(min=0, help="The most that the language model may take.")] = None,
+    new: Annotated[
+        list[str] | None, typer.Option(metavar="TYPE", help="The sentence may name new objects of this type.")
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Approve all that needs approval, and what a sentence was taken to mean.")
+    ] = False,
     time_limit: Annotated[
         float, typer.Option(parser=_seconds, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
     ] = 10.0,
@@ -73,7 +88,8 @@ def run(
 ) -> None:
     """Carry out a plan in a simulated world, or with bound handlers."""
     from executor.command.carry import Wanted, carry_out  # noqa: PLC0415 - help needs none of it
-    from executor.command.ending import exit_of, show, unbegun  # noqa: PLC0415 - as above
+    from executor.command.ending import exit_of, show, show_unsaid, unbegun  # noqa: PLC0415 - as above
+    from executor.command.saying import NotCarriedOut, said  # noqa: PLC0415 - as above
     from planner.cli.limits import finite, left  # noqa: PLC0415 - as above
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
@@ -94,8 +110,11 @@ def run(
             results=_results(complete or []),
             approves=yes,
             quiet=quiet,
+            said=said(say, language_model, endpoint, tokens, new or ()),
         )
         ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))
+    except NotCarriedOut as stopped:
+        raise typer.Exit(show_unsaid(stopped.proposal, json=as_json, quiet=quiet)) from None
     except BaseException as error:
         if as_json:
             unbegun(error)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace as with_changes
 from typing import Any, Final
 
 from executor.agent.confirming import Confirm, confirmed, only_reads
 from executor.agent.filling import Filler
+from executor.agent.planning import searched
 from executor.agent.proposals import Achieved, Proposal, Standing
-from executor.agent.reading import Reader, Reading, Understood
+from executor.agent.reading import Reader, Reading
 from executor.agent.reading.words import in_words
 from executor.engine import Executor
 from executor.errors import ModelError
@@ -23,7 +23,6 @@ from planner.errors import InputError
 from planner.model import Problem
 from planner.plan import Result, StoppedBy
 from planner.records import replace
-from planner.solve import solve
 
 TIME_LIMIT: Final = 10.0
 """Seconds for one search."""
@@ -70,6 +69,11 @@ class Agent:
         problem = request if isinstance(request, Problem) else self._with_goal(request)
         return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
 
+    async def choose(self, proposal: Proposal, number: int) -> Proposal:
+        """Return what the request of `proposal` comes to where it means the one of its readings with this `number`."""
+        chosen = (proposal.readings[number],)
+        return await self._of_readings(replace(proposal, standing=Standing.NOTHING, readings=chosen, question=""))
+
     async def achieve(self, request: Any, *, memory: Mapping[str, Any] | None = None) -> Achieved:
         """Plan for `request`, have it confirmed where that is needed, and carry it out."""
         proposal = await self.plan(request)
@@ -93,19 +97,20 @@ class Agent:
         """Begin to carry out the plan of `proposal`, and return the run."""
         if proposal.plan is None:
             raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
-        return self._executor(proposal.request, memory or {}).start(proposal.plan, memory=memory)
+        return self._executor(proposal, memory or {}).start(proposal.plan, memory=memory)
 
     async def resume(self, run: str, **given: Any) -> Outcome:
         """Take up a run from the journal; see `Executor.resume`."""
-        outcome = await self._executor("", {}).resume(run, **given)
+        outcome = await self._executor(Proposal(Standing.PLANNED), {}).resume(run, **given)
         self._learn(outcome)
         return outcome
 
-    def _executor(self, words: str, memory: Mapping[str, Any]) -> Executor:
-        """Return the executor for one request: open parameters are filled from its words."""
+    def _executor(self, proposal: Proposal, memory: Mapping[str, Any]) -> Executor:
+        """Return the executor for one request: what it says fills open parameters, with what is left to spend."""
         if self.model is None:
             return self.executor
-        return with_changes(self.executor, fill=Filler(self.model, words, memory, Meter(self._allowance)))
+        meter = Meter(self._allowance, proposal.usage)
+        return with_changes(self.executor, fill=Filler(self.model, proposal.request, memory, meter))
 
     def _learn(self, outcome: Outcome) -> None:
         """Take over what is believed after a run: that is how things stand now."""
@@ -125,12 +130,12 @@ class Agent:
         try:
             understood = await reader.read(sentence, self.problem, meter=meter, context=tuple(context))
         except ModelError as error:
-            return Proposal(Standing.UNREAD, sentence, reason=str(error))
-        return await self._of_readings(understood)
+            return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
+        found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, thought=understood.thought)
+        return await self._of_readings(replace(found, usage=meter.spent))
 
-    async def _of_readings(self, understood: Understood) -> Proposal:
-        readings = understood.readings
-        base = Proposal(Standing.NOTHING, understood.sentence, readings=readings, thought=understood.thought)
+    async def _of_readings(self, base: Proposal) -> Proposal:
+        readings = base.readings
         if not readings:
             return replace(base, reason="the sentence asks for nothing that could be done here")
         if len(readings) > 1:
@@ -148,7 +153,7 @@ class Agent:
 
     async def _planned(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None  # noqa: S101 - a mistake of ours
-        result = await asyncio.to_thread(solve, proposal.problem, time_limit=self._time_limit)
+        result = await searched(proposal.problem, time_limit=self._time_limit)
         if result.has_plan:
             return replace(proposal, standing=Standing.PLANNED, result=result)
         return replace(proposal, standing=Standing.UNPLANNED, result=result, reason=_why(result))

@@ -7,6 +7,7 @@ from typing import Any
 
 from executor.agent.reading import Reading
 from executor.handle import Outcome
+from executor.language.protocol import Usage
 from planner.model import Problem
 from planner.plan import Plan, Result
 from planner.records import dataclass
@@ -32,8 +33,8 @@ class Proposal:
     """What a request comes to. Nothing was done yet.
 
     `problem` has the goal, and `words` say it for people; `result` is what planning gave. `readings` are all that a
-    sentence may mean, `thought` is what the model said to that. `question` is what somebody has to answer, and `reason`
-    says what is in the way, if anything is.
+    sentence may mean, `thought` is what the model said to that, and `usage` what it took. `question` is what somebody
+    has to answer, and `reason` says what is in the way, if anything is.
     """
 
     standing: Standing
@@ -45,6 +46,12 @@ class Proposal:
     thought: str = ""
     question: str = ""
     reason: str = ""
+    usage: Usage = Usage()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What may be wrong with what the request was taken to mean."""
+        return tuple([doubt for each in self.readings for doubt in each.doubts])
 
     @property
     def plan(self) -> Plan | None:
@@ -61,9 +68,11 @@ class Proposal:
             "readings": [each.words for each in self.readings],
             "missing": [part.to_dict() for each in self.readings for part in each.unreachable],
             "unmodelled": [part for each in self.readings for part in each.unmodelled],
+            "doubts": list(self.doubts),
             "thought": self.thought,
             "question": self.question,
             "reason": self.reason,
+            "usage": self.usage.to_dict(),
         }
 
 

@@ -6,17 +6,20 @@ import asyncio
 import shlex
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from executor.command.plan_file import todo
+from executor.agent.proposals import Proposal
+from executor.command.plan_file import Todo, classical, todo
+from executor.command.saying import Said, heard
 from executor.engine import Executor, Outcome
 from executor.follow.show import Show
 from executor.plans.action_plan import ExecutionModel
 from executor.record.events import Event
 from executor.record.state import RunState
+from executor.steps.filling import Fill
 from executor.testing import Fault, FaultKind, SimulatedWorld, run_virtual
 from executor.world.policy import Policy
 from executor.world.world import World
@@ -69,6 +72,7 @@ class Wanted:
     results: Mapping[str, Any] = field(default_factory=dict)
     approves: bool = False
     quiet: bool = False
+    said: Said | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,35 +80,66 @@ class Ended:
     """How a run ended, or how far it came before it was broken off by `error`.
 
     `holds` says whether the goal holds in the simulated world, None in the real one. `again` is the command that takes
-    it up, empty where nothing can.
+    it up, empty where nothing can. `proposal` is what a sentence was taken to be, where there was one.
     """
 
     outcome: Outcome
     holds: bool | None = None
     error: BaseException | None = None
     again: str = ""
+    proposal: Proposal | None = None
 
 
 def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -> Ended:
     """Carry out what is wanted; reading and planning take what `planning` leaves, and all after that `running` seconds.
 
-    Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, and `KeyboardInterrupt` and
-    `LimitReached` where nothing was begun before these.
+    Raises `InputError` for mistakes in what was given, `NoPlan` where there is no plan, `NotCarriedOut` where a
+    sentence leads to nothing, and `KeyboardInterrupt` and `LimitReached` where nothing was begun before these.
     """
     _check(wanted)
     with interruptible(planning()):
         source = open_source(wanted.domain)
         with named(wanted.domain, wanted.problem):
             found = todo(source, wanted.problem, wanted.plan)
-            run = wanted.resume or uuid4().hex[:12]
-            simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
-            world = _real(wanted, source, found.problem) if simulated is None else simulated.world
+    if wanted.said is None:
+        return _carried_out(wanted, source, found, (planning, running))
+    seconds = planning()
+    with wanted.said.listener() as model:
+        if wanted.resume is not None:
+            begun = _begun_with(wanted, found)
+            return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model))
+        proposal = heard(wanted, wanted.said, classical(found.problem), model, seconds)
+        assert proposal.problem is not None and proposal.plan is not None  # noqa: S101, PT018 - else nothing is heard
+        what = Todo(proposal.problem, proposal.plan)
+        filler = wanted.said.filler(model, proposal)
+        ended = _carried_out(wanted, source, what, (planning, running), filler)
+        return replace(ended, proposal=proposal)
+
+
+def _begun_with(wanted: Wanted, found: Todo) -> Todo:
+    """Return what the run that is to be taken up began with: a sentence has led to it."""
+    assert wanted.resume is not None  # noqa: S101 - the caller has looked
+    executor = Executor(World(found.problem.domain), journal=wanted.journal)
+    try:
+        return Todo(executor.state_of(wanted.resume, found.entities).source, None, found.entities)
+    finally:
+        executor.journal.close()
+
+
+def _carried_out(
+    wanted: Wanted, source: Source, found: Todo, limits: tuple[Seconds, float | None], fill: Fill | None = None
+) -> Ended:
+    planning, running = limits
+    with interruptible(planning() if fill is None else None), named(wanted.domain, wanted.problem):
+        run = wanted.resume or uuid4().hex[:12]
+        simulated = None if wanted.is_real else _simulated(wanted, found.problem, run)
+        world = _real(wanted, source, found.problem) if simulated is None else simulated.world
     watcher = Watcher()
-    executor = _executor(wanted, world, watcher)
+    executor = _executor(wanted, world, watcher, fill)
     main: Coroutine[Any, Any, Outcome]
     if wanted.resume is None:
         what, options = found.given(planning())
-        main = executor.run(what, run=run, memory=_memory(simulated), **options)
+        main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)
     error: BaseException | None = None
@@ -135,9 +170,10 @@ class Watcher:
         yield lambda _: None
 
 
-def _executor(wanted: Wanted, world: World, watcher: Watcher) -> Executor:
+def _executor(wanted: Wanted, world: World, watcher: Watcher, fill: Fill | None) -> Executor:
     return Executor(
         world,
+        fill=fill,
         journal=wanted.journal,
         model=wanted.model,
         approve=None if wanted.is_real and not wanted.approves else lambda _: True,
@@ -153,27 +189,33 @@ def _check(wanted: Wanted) -> None:
     if wanted.is_real and (wanted.faults or wanted.chances):
         option = "--faults" if wanted.faults else "--chances"
         raise InputError(f"{option} belongs to the simulated world, and --real calls handlers")
+    if wanted.said is not None and wanted.plan is not None:
+        raise InputError("--say asks for a plan, and --plan gives one", hint="leave one of them out")
     if wanted.learns and wanted.journal is None:
         raise InputError("--learn learns from a journal", hint="name its file with --journal FILE")
     if wanted.journal is not None and (wanted.journal.is_dir() or not wanted.journal.name):
         raise InputError(
             "--journal is a file, and this is a folder", Location(str(wanted.journal)), "name a file in it"
         )
-    if wanted.resume is None:
-        if wanted.answers:
-            raise InputError("--answer belongs to --resume RUN", hint="a run that begins has no open questions")
-        if wanted.results:
-            raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
-        return
+    if wanted.resume is not None:
+        _check_resumed(wanted, wanted.resume)
+    elif wanted.answers:
+        raise InputError("--answer belongs to --resume RUN", hint="a run that begins has no open questions")
+    elif wanted.results:
+        raise InputError("--complete belongs to --resume RUN", hint="in a run that begins no step waits yet")
+
+
+def _check_resumed(wanted: Wanted, run: str) -> None:
+    """Raise `InputError` where there is no such run to take up."""
     if wanted.journal is None:
         raise InputError("--resume takes up a run from a journal", hint="name its file with --journal FILE")
     if not wanted.journal.exists():
         raise InputError("there is no such journal", Location(str(wanted.journal)))
-    is_simulated = _ledger(wanted.journal, wanted.resume).exists()
+    is_simulated = _ledger(wanted.journal, run).exists()
     if is_simulated is wanted.is_real:
         hint = "leave --real out" if is_simulated else "say --real, or name a run of this journal"
         where = "a simulated world" if is_simulated else "no simulated world"
-        raise InputError(f"the run {wanted.resume!r} has {where}", Location(str(wanted.journal)), hint)
+        raise InputError(f"the run {run!r} has {where}", Location(str(wanted.journal)), hint)
 
 
 def _ledger(journal: Path, run: str) -> Path:
@@ -221,4 +263,5 @@ def _again(wanted: Wanted, run: str) -> str:
     words += ["--plan", str(wanted.plan)] if wanted.plan else []
     flags = {"--real": wanted.is_real, "--chances": wanted.chances, "--learn": wanted.learns}
     words += [flag for flag, is_given in flags.items() if is_given]
+    words += wanted.said.words if wanted.said is not None else []
     return shlex.join([*words, "--journal", str(wanted.journal), "--resume", run])

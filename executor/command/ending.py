@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from json import dumps
 from typing import Any, Final
 
+from executor.agent.proposals import Proposal, Standing
 from executor.command.carry import Ended
 from executor.follow.progress import described
 from executor.follow.texts import line_of
 from executor.record.status import RunStatus, StepStatus
+from executor.world.data import dumped, loaded
 from planner.cli.exits import Exit
+from planner.cli.outcome import exit_of as exit_of_result
 from planner.cli.outcome import judge
 from planner.cli.output import give, tell
 
@@ -36,6 +39,21 @@ def exit_of(ended: Ended) -> Exit:
 def unbegun(error: BaseException) -> None:
     """Print, as JSON on stdout, why no run was begun."""
     give(dumps({"run": None, "status": None, "reason": judge(error)[1], "steps": []}))
+
+
+def show_unsaid(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
+    """Say why nothing is carried out for a sentence, and return the exit code for it."""
+    said = proposal.standing.value
+    if json:
+        nothing: dict[str, Any] = {"run": None, "status": None, "reason": said, "steps": []}
+        give(dumps(nothing | {"proposal": proposal.to_dict()}))
+    if not quiet:
+        plan = f"Plan, cost {proposal.plan.cost}:\n{proposal.plan}" if proposal.plan is not None else ""
+        tell("\n".join(filter(None, [f"nothing was done: {said}", proposal.question, plan, proposal.reason])))
+    if proposal.standing is Standing.UNREACHABLE:
+        return Exit.NEGATIVE
+    is_unplanned = proposal.standing is Standing.UNPLANNED and proposal.result is not None
+    return exit_of_result(proposal.result) if is_unplanned else Exit.NO_VERDICT  # type: ignore[arg-type]  # as said
 
 
 def show(ended: Ended, *, json: bool, quiet: bool) -> None:
@@ -72,8 +90,15 @@ def _open(ended: Ended) -> Iterator[str]:
             yield line_of(f"waits: {record.id} {record.step}{': ' if known else ''}{', '.join(known)}{choices}", WHOLE)
             if ended.again:
                 yield f"  to complete it: {ended.again} --complete '{record.id}=…'"
+    if _is_waiting(ended) and not ended.again:
+        yield "nothing keeps this run; with --journal FILE it could be answered and taken up"
     if ended.error is not None and ended.again:
         yield f"to take it up: {ended.again}"
+
+
+def _is_waiting(ended: Ended) -> bool:
+    """Return whether the run waits for somebody."""
+    return ended.outcome.status is RunStatus.WAITING
 
 
 def verdict(ended: Ended) -> str:
@@ -103,6 +128,7 @@ def to_dict(ended: Ended) -> dict[str, Any]:
                 "status": each.status.name,
                 "attempts": each.attempts,
                 "reason": each.reason,
+                **({"filled": loaded(dumped(each.filled)), "thought": each.thought} if each.filled else {}),
             }
             for each in outcome.steps
         ],
@@ -114,4 +140,6 @@ def to_dict(ended: Ended) -> dict[str, Any]:
         },
         "metrics": dict(outcome.metrics),
     }
+    if ended.proposal is not None:
+        found["proposal"] = ended.proposal.to_dict()
     return found if ended.holds is None else found | {"simulated": {"goal": ended.holds}}

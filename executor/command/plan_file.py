@@ -26,14 +26,14 @@ class Todo:
     """What is to be carried out: a problem, or a `plan` for it; `entities` are the Python values of objects."""
 
     problem: AnyProblem
-    plan: ActionPlan | None = None
+    plan: ActionPlan | Plan | None = None
     entities: Mapping[str, object] = field(default_factory=dict)
 
     def given(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
         """Return what an executor is given, with options; None: a search takes as long as it likes."""
-        return (
-            (self.problem, {"time_limit": seconds}) if self.plan is None else (self.plan, {"entities": self.entities})
-        )
+        if self.plan is None:
+            return self.problem, {"time_limit": seconds}
+        return self.plan, {"entities": self.entities} if isinstance(self.plan, ActionPlan) else {}
 
 
 def todo(source: Source, problem: str | None, plan: Path | None) -> Todo:

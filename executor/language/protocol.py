@@ -90,6 +90,10 @@ class Usage:
         """All tokens, read and written."""
         return self.input_tokens + self.output_tokens
 
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.calls + other.calls,

@@ -22,6 +22,8 @@ _VARIABLES: Final = {
 }
 FILE: Final = "FORETHOUGHT_SETTINGS"
 """The variable that names the settings file."""
+SCRIPT: Final = "script:"
+"""Before the name of a file of answers, in place of a model's name: see `executor.testing.scripted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,10 @@ def model_of(given: Any = None) -> LanguageModel | None:
     settings = settings_of(given)
     if settings is None:
         return None
+    if settings.model.startswith(SCRIPT):
+        from executor.testing.models import scripted  # noqa: PLC0415 - for trying things out
+
+        return scripted(settings.model.removeprefix(SCRIPT))
     from executor.language.client import Client  # noqa: PLC0415 - takes seconds to import
 
     return Client(settings)

@@ -9,7 +9,7 @@ simulated.holds("at(r2, lab)"), simulated.applied          what is really so, an
 
 from executor.testing.faults import Fault, FaultKind
 from executor.testing.looks import ALL, NOBODY, Observe, SimulatedError
-from executor.testing.models import AdversarialModel, ScriptedModel
+from executor.testing.models import AdversarialModel, ScriptedModel, scripted
 from executor.testing.simulated import SimulatedWorld
 from executor.testing.truth import Act, Truth
 from executor.testing.virtual import Crash, Stuck, run_virtual
@@ -29,4 +29,5 @@ __all__ = [
     "Stuck",
     "Truth",
     "run_virtual",
+    "scripted",
 ]

@@ -6,10 +6,14 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from executor.errors import Unreachable
 from executor.language.protocol import Purpose, Reply, Request, Usage
+from planner.documents.yaml_text import parse_yaml
+from planner.errors import InputError, Location
+from planner.pddl.text import read_text
 
 Said = Any
 """JSON as values or as text, a pydantic model, an error that is raised, or a function of the request that gives one."""
@@ -61,6 +65,22 @@ class ScriptedModel:
         if not left:
             raise Unreachable(f"nothing is left to say to request {len(self.requests)}, for {request.purpose.value}")
         return reply_of(request, left.pop(0))
+
+
+def scripted(path: str | Path) -> ScriptedModel:
+    """Return a model that says what is written in a YAML or JSON file: answers by purpose, or one after the other.
+
+    The purposes are `goal`, `fill` and `steps`. Raises `InputError` for what is no such file.
+    """
+    documents = parse_yaml(read_text(path, InputError), str(path))
+    said = documents[0] if len(documents) == 1 else None
+    if isinstance(said, list):
+        return ScriptedModel(said)
+    purposes = {each.name.lower(): each for each in Purpose}
+    if isinstance(said, Mapping) and all(key in purposes and isinstance(each, list) for key, each in said.items()):
+        return ScriptedModel({purposes[key]: each for key, each in said.items()})
+    hint = "answers as a list, or below 'goal', 'fill' and 'steps' a list each"
+    raise InputError("this is no script of a language model's answers", Location(str(path)), hint)
 
 
 def reply_of(request: Request, said: Said) -> Reply:

@@ -8,8 +8,21 @@ import pytest
 from pydantic import Field
 
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
-from executor.language import Allowance, Answer, LanguageModel, Meter, Origin, Part, Purpose, Request, Usage, answered
-from executor.testing import AdversarialModel, ScriptedModel
+from executor.language import (
+    Allowance,
+    Answer,
+    LanguageModel,
+    Meter,
+    Origin,
+    Part,
+    Purpose,
+    Reply,
+    Request,
+    Usage,
+    answered,
+)
+from executor.language.apart import Apart
+from executor.testing import AdversarialModel, ScriptedModel, run_virtual
 from planner.errors import InputError
 
 
@@ -107,3 +120,34 @@ def test_a_model_that_says_anything_gives_an_answer_that_fits_or_an_error() -> N
 def test_a_script_ends() -> None:
     with pytest.raises(Unreachable, match="nothing is left to say to request 1"):
         ask(ScriptedModel([]))
+
+
+class Slow:
+    """Takes real time, in whatever loop it is asked."""
+
+    def __init__(self) -> None:
+        self.loops, self.closed = set(), False
+
+    async def answer(self, _request: Request) -> Reply:
+        self.loops.add(id(asyncio.get_running_loop()))
+        await asyncio.sleep(0.05)
+        return Reply({"number": 3}, Usage(1, 2, 3))
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def test_a_model_apart_answers_in_one_loop_whoever_asks_and_virtual_time_waits_for_it() -> None:
+    model = Slow()
+    with Apart(model) as apart:
+        assert ask(apart).value.number == 3
+        assert run_virtual(answered(apart, REQUEST, Number, rounds=1)).value.number == 3
+    assert len(model.loops) == 1
+    assert model.closed
+
+
+def test_a_model_apart_fails_as_it_does_and_may_be_given_up() -> None:
+    with Apart(ScriptedModel([Unreachable("down")])) as apart, pytest.raises(Unreachable, match="down"):
+        ask(apart)
+    with Apart(Slow()) as apart, pytest.raises(NoAnswer, match="no answer within"):
+        ask(apart, rounds=1, timeout=0.001)

@@ -1,0 +1,58 @@
+"""A language model in an event loop of its own: connections outlive the loops that ask, and virtual time waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError
+from typing import Any, Self
+
+from executor.language.protocol import LanguageModel, Reply, Request
+
+
+class Apart:
+    """`model`, asked in a thread that has its own event loop; close it, or use it with `with`.
+
+    Make it before a loop in virtual time begins: that waits for each answer, and not for this thread.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="language model", daemon=True)
+        self._thread.start()
+
+    async def answer(self, request: Request) -> Reply:
+        """Return what the model says."""
+        asked = asyncio.run_coroutine_threadsafe(self.model.answer(request), self._loop)
+
+        def wait() -> Reply | None:
+            try:
+                return asked.result()
+            except CancelledError:
+                return None
+
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(None, wait)
+        finally:
+            asked.cancel()
+        if found is None:
+            raise asyncio.CancelledError
+        return found
+
+    def close(self) -> None:
+        """Close the model's connections, if it has any, and end the thread."""
+        if self._loop.is_closed():
+            return
+        close: Any = getattr(self.model, "close", None)
+        if close is not None:
+            asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
