@@ -23,7 +23,12 @@ class Verdict(Enum):
 
 
 async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Verdict:
-    """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps."""
+    """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps.
+
+    It does not where something has not happened that was to happen on the way.
+    """
+    if state.unmet:
+        return Verdict.MISSING
     if state.hierarchy is None:
         return await _goal(state, lookout, emit) if state.has_goal else _steps(state, state.order)
     if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):

@@ -39,10 +39,11 @@ from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
 from executor.recovery.hierarchy import TASKS, Hierarchy
 from executor.world.context import Memory
-from planner.model import Atom, DomainModel, Formula, Problem, SoftGoal
+from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftGoal
 from planner.model.actions import added
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
+from planner.validate.constraints import Watches
 from planner.validate.simulation import bound
 
 if TYPE_CHECKING:
@@ -72,12 +73,12 @@ class RunState:
         self.reader = Reader(self.problem)
         """Reads what steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
-        self.memory = Memory()
+        self.watches = Watches(self.beliefs.simulation) if problem.constraints else None
+        """What has happened of the constraints on the way, if there are any."""
         self.run, self.model = "", plan.model
         self.status, self.reason = RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
-        self.steps = Steps()
-        self.spent = Spent()
+        self.memory, self.steps, self.spent = Memory(), Steps(), Spent()
         self.surprises = 0
         """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()
@@ -146,6 +147,7 @@ class RunState:
                 self.beliefs.take(facts)
                 if self.tried.is_fresh:
                     self.tried.seen(self.beliefs.simulation.facts)
+                self._watch()
             case Disagreement():
                 self.disagreements.append(event)
             case PlanChanged():
@@ -174,8 +176,8 @@ class RunState:
 
     @property
     def has_aim(self) -> bool:
-        """Whether the run is for more than its steps: there is a goal, or tasks."""
-        return self.hierarchy is not None or self.has_goal
+        """Whether the run is for more than its steps: there is a goal, there are tasks, or constraints on the way."""
+        return self.hierarchy is not None or self.watches is not None or self.has_goal
 
     @property
     def soft(self) -> list[SoftGoal]:
@@ -186,6 +188,16 @@ class RunState:
     def goal(self) -> Formula:
         """What is to hold at the end: the hard goal, and the soft ones that were not given up."""
         return conjunction([*conjuncts(self.problem.goal.hard), *(each.condition for each in self.soft)])
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """What the constraints on the way ask of what is still to come."""
+        return () if self.watches is None else self.watches.left(self.beliefs.simulation)
+
+    @property
+    def unmet(self) -> tuple[Constraint, ...]:
+        """The constraints that are not met if nothing more happens."""
+        return () if self.watches is None else tuple(self.watches.unmet)
 
     @property
     def results(self) -> Results:
@@ -232,6 +244,7 @@ class RunState:
             self._remember(event.result.get("values") or {})
         if event.status in _RAN:
             self.beliefs.did(record.step)
+        self._watch(record.step if event.status in _RAN else None)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._changed_in_place(record.step)
@@ -243,6 +256,14 @@ class RunState:
             alike = likes(self.source, self.problem, record.step)
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0
             self.tried.failed(alike, facts, repeatable=event.repeatable, begun=begun)
+
+    def _watch(self, step: Step | None = None) -> None:
+        """Look at the constraints, after `step` if one was done."""
+        if self.watches is None:
+            return
+        if step is not None:
+            self.watches.look(self.beliefs.simulation, step)
+        self.watches.look(self.beliefs.simulation)
 
     def _attempt_failed(self, record: StepRecord) -> None:
         """Note that the attempt at a step has failed which is under way, if one is: it counts for its skill."""

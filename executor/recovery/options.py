@@ -20,6 +20,7 @@ from planner.plan import Step
 from planner.records import replace
 from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
+from planner.validate.constraints import Watches
 
 MOST_TRIES: Final = 3
 """An action that failed so often with the same arguments is not tried again in a run."""
@@ -67,6 +68,7 @@ class Options:
         """Return whether steps that are at work, and then those of `left`, lead from what is believed to the goal."""
         problem, fixed, left = self.problem(), self.fixed(), list(left)
         simulation = Simulation(problem)
+        watches = Watches(simulation)
         for record in (*fixed, *left):
             step = record.step
             if step.action in self.without_handler or simulation.objection(step) is not None:
@@ -74,6 +76,10 @@ class Options:
             if record not in fixed and self._has_failed(step, simulation):
                 return False
             simulation.apply(step)
+            watches.look(simulation, step)
+            watches.look(simulation)
+        if watches.broken is not None or any(watches.unmet):
+            return False
         return simulation.holds(self.state.goal) and can_be_paid(problem, [each.step for each in (*fixed, *left)])
 
     def furthest(self) -> int | None:
@@ -82,7 +88,8 @@ class Options:
         It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
         """
         left, now = self.left(), Simulation(self.problem())
-        if not self.fixed() and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
+        is_free = self.state.watches is None and not self.fixed()
+        if is_free and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
             with suppress(Unclear):
                 return furthest(now, [each.step for each in left], self.state.goal)
         for start in range(len(left), -1, -1):
@@ -114,7 +121,7 @@ class Options:
         return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(supposed(texts))}
 
     def _stated(self, problem: Problem) -> Problem:
-        problem = replace(problem, goal=Goal(self.state.goal))
+        problem = replace(problem, goal=Goal(self.state.goal), constraints=self.state.constraints)
         if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
         if not self.without_handler:

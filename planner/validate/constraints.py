@@ -8,6 +8,7 @@ from copy import copy
 from planner.model import OPEN, Constraint, ConstraintKind, Done
 from planner.model.constraints import Happening
 from planner.plan import Step
+from planner.records import replace
 from planner.validate.conditions import Condition
 from planner.validate.simulation import Simulation
 
@@ -49,6 +50,21 @@ class Watch:
         self._what_before |= bool(what)
         self._other_before |= bool(other)
 
+    def left(self, simulation: Simulation) -> Constraint | None:
+        """Return what the constraint asks of a plan that goes on from here; None where it asks for nothing more.
+
+        Such a plan begins in the state as it is. What is broken stays so, and nothing more is asked than that it be
+        broken no further.
+        """
+        kind, what_holds = self.constraint.kind, bool(_happens(self._what, simulation, None))
+        if kind in (ConstraintKind.SOMETIME, ConstraintKind.BEFORE) and self._what_before:
+            return None
+        if kind is ConstraintKind.AT_MOST:
+            return replace(self.constraint, times=max(self.constraint.times - self._beginnings, 0) + what_holds)
+        if kind is ConstraintKind.NEVER_AFTER and self._other_before and not _happens(self._other, simulation, None):
+            return replace(self.constraint, kind=ConstraintKind.AT_MOST, other=None, times=int(what_holds))
+        return self.constraint
+
     @property
     def key(self) -> tuple[bool, bool, bool, bool, int]:
         """All that tells what has happened so far from what else may have, as far as it matters."""
@@ -78,6 +94,10 @@ class Watches:
     def key(self) -> tuple[object, ...]:
         """All that tells what has happened so far from what else may have, as far as it matters."""
         return tuple([watch.key for watch in self._all])
+
+    def left(self, simulation: Simulation) -> tuple[Constraint, ...]:
+        """Return what is asked of a plan that goes on from here (progression: Bacchus and Kabanza, 1998)."""
+        return tuple([left for each in self._all if (left := each.left(simulation)) is not None])
 
     @property
     def broken(self) -> Constraint | None:
