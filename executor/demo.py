@@ -1,4 +1,4 @@
-"""The executor's part of `forethought demo`: a plan is carried out in a simulated world in which things go wrong."""
+"""The executor's part of `forethought demo`: a plan is carried out while things go wrong, and a sentence is."""
 
 from __future__ import annotations
 
@@ -27,6 +27,14 @@ Show = Callable[[str], None]
 
 
 def show(heading: Show, good: Show, give: Show) -> bool:
+    """Carry out a plan and a sentence, and show what becomes of them; return whether both goals were seen to hold."""
+    from executor.agent.demo import show as show_sentence  # noqa: PLC0415 - running imports no language model
+
+    carried_out = show_faults(heading, good, give)
+    return show_sentence(heading, good, give) and carried_out
+
+
+def show_faults(heading: Show, good: Show, give: Show) -> bool:
     """Carry out a plan while things go wrong, and show what becomes of it; return whether the goal was seen to hold."""
     problem = load(DOMAIN, PROBLEM)
     plan = solve(problem).expect_plan()

@@ -1,4 +1,7 @@
-"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated, carried out."""
+"""`forethought demo`: the main job on a shipped domain: declared, solved, proved, explained, validated, carried out.
+
+Other packages add parts.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ Show = Callable[[str], None]
 COMMANDS: Final = """\
 forethought solve assistant --json            the whole result, for programs
 forethought run assistant --faults 0.2        carried out, in a simulated world
+forethought run assistant --say "sum up the survey" --yes   by a language model, if one is configured
 forethought compile assistant --to pddl       what other planners read
 forethought check DOMAIN                      lint for a domain of yours
 forethought --help                            everything else"""

@@ -1,0 +1,110 @@
+"""The agent's part of `forethought demo`: a sentence becomes a goal, a plan and a run.
+
+A scripted model speaks, wrongly at first; then the one that is configured, if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from executor.agent.agent import Agent
+from executor.agent.proposals import Achieved
+from executor.errors import ModelError
+from executor.language.apart import Apart
+from executor.language.protocol import LanguageModel, Origin, Purpose, Reply, Request
+from executor.language.settings import model_of
+from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
+from planner.errors import ForethoughtError
+from planner.load import load
+
+DOMAIN: Final = "assistant"
+PROBLEM: Final = "one-page"
+SENTENCE: Final = "Sum up the survey in 200 words and send the memo to the board, but not to Ada."
+ANSWERS: Final = {
+    Purpose.GOAL: [
+        {"meanings": [{"goal": ["sent(memo, bord)"]}]},
+        {"meanings": [{"goal": ["summarised(survey)", "sent(memo, board)"], "never": ["sent(memo, ada)"]}]},
+    ],
+    Purpose.FILL: [
+        {"values": {"query": "heat pumps in old houses"}},
+        {"values": {"words": 200}, "thought": "the user says so"},
+        {"values": {"style": "plain"}},
+        {"values": {"subject": "Heating"}},
+    ],
+}
+Show = Callable[[str], None]
+
+
+def show(heading: Show, good: Show, give: Show) -> bool:
+    """Have a sentence carried out, and show what becomes of it; return whether the scripted model's goal was seen."""
+    heading("7. Asked in words: what a language model says is checked before it counts")
+    give(f'"{SENTENCE}"\nA scripted model speaks, wrongly at first:')
+    succeeded = _asked(ScriptedModel(ANSWERS), good, give)
+    try:
+        model = model_of()
+    except ForethoughtError as error:
+        give(f"The language model that is configured cannot be had: {error}")
+        return succeeded
+    if model is None:
+        give("With a model of your own, the same: forethought run assistant --say '…' says how to configure one.")
+        return succeeded
+    heading("8. The same, by the language model that is configured")
+    with Apart(model) as real:
+        _asked(real, good, give)
+    return succeeded
+
+
+def _asked(model: LanguageModel, good: Show, give: Show) -> bool:
+    simulated = SimulatedWorld(load(DOMAIN, PROBLEM))
+    heard = _Heard(model, give)
+    agent = Agent(simulated.world, simulated.problem, model=heard, confirm=lambda _: True, approve=lambda _: True)
+    achieved = run_virtual(agent.achieve(SENTENCE))
+    outcome, proposal = achieved.outcome, achieved.proposal
+    if outcome is None:
+        why = [f"nothing is done: {proposal.standing.value}", proposal.question, proposal.reason]
+        give("\n".join(filter(None, why)))
+        return False
+    give(f"The goal, as a person confirms it:\n{proposal.words}")
+    give(_carried_out(achieved))
+    if outcome.succeeded:
+        good(f"{outcome.status.name}: {outcome.status.value}")
+    else:
+        give(f"{outcome.status.name}: {outcome.reason}")
+    return outcome.succeeded
+
+
+def _carried_out(achieved: Achieved) -> str:
+    """Return the steps, each with what was filled in."""
+    assert achieved.outcome is not None  # noqa: S101 - the caller has looked
+    lines = []
+    for each in achieved.outcome.steps:
+        filled = ", ".join(f"{name} = {value!r}" for name, value in each.filled.items())
+        lines.append(f"  {each.status.name.lower():10}{each.step}{f'   the model fills in {filled}' if filled else ''}")
+    return "\n".join(lines)
+
+
+class _Heard:
+    """Passes on what a model is asked for a goal and says to that, objections too."""
+
+    def __init__(self, model: LanguageModel, give: Show) -> None:
+        self._model, self._give = model, give
+
+    async def answer(self, request: Request) -> Reply:
+        """Return what the model says."""
+        if request.purpose is Purpose.GOAL and request.parts[-1].origin is Origin.OBJECTION:
+            self._give(
+                "\n".join(f"  objection: {line.removeprefix('- ')}" for line in request.parts[-1].text.splitlines())
+            )
+        try:
+            reply = await self._model.answer(request)
+        except ModelError as error:
+            self._give(f"  no answer: {error}")
+            raise
+        if request.purpose is Purpose.GOAL:
+            self._give(f"  the model: {_short(reply.value)}")
+        return reply
+
+
+def _short(said: Any) -> str:
+    return str(said["meanings"] if isinstance(said, dict) and "meanings" in said else said)[:300]
