@@ -11,6 +11,7 @@ from htn.search.trees import plan_of, tree_of
 from htn.verify import validate
 from planner.answer import Answer
 from planner.budget import Budget
+from planner.model import COST
 from planner.plan import Plan, Progress
 from planner.validate import Verdict
 
@@ -43,8 +44,10 @@ class HtnAnswer(Answer):
     def offer(self, plan: Plan, translation: Translation) -> None:
         """Take a plan that was found without grounding; `translation` gives its moves when that is done.
 
-        Before it is, costs are rounded up to the problem's units.
+        Before it is, costs are rounded up to the problem's units. One that does not keep the budgets is left.
         """
+        if not _keeps_budgets(plan):
+            return
         resolution = self._ground.task.resolution if self._ground else 1
         cost = ceil(plan.cost * resolution)
         if cost < self.run.limit:
@@ -67,3 +70,9 @@ class HtnAnswer(Answer):
     def check(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
         return validate(self._source, plan)
+
+
+def _keeps_budgets(plan: Plan) -> bool:
+    budgets = plan.problem.classical.budgets
+    within = COST not in budgets or plan.cost <= budgets[COST]
+    return within and all(used <= most for name, (used, most) in plan.spent().items() if name in budgets)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from htn.answer import HtnAnswer
+from htn.budgets import uncounted, within_budgets
 from htn.constraints import without_constraints
 from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
@@ -68,7 +69,9 @@ def solve(
     checked_name("mode", mode, MODES)
     checked_name("search for hierarchical problems", search, SEARCHES)
     checked_name("heuristic for hierarchical problems", heuristic, HEURISTICS)
-    refused = unsupported(problem.classical)
+    refused = unsupported(problem.classical, takes=("budgets",))
+    if refused is None and problem.classical.budgets:
+        refused = uncounted(search)
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
@@ -93,6 +96,8 @@ def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
 
 
 def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    if problem.classical.budgets:
+        return _limited(problem, answer, mode, search, heuristic)
     if mode == "optimal" and search in STOPPING:
         answer.caveat = f"{search} search stops at the first plan, which it does not prove optimal as astar does"
     if search == "depth-first":
@@ -107,6 +112,16 @@ def _solve(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None
         return _searched(found, answer, mode, automatic(found, mode, answer, meanwhile))
     except Enough:
         return answer.ended(Ending.FIRST_PLAN)
+
+
+def _limited(problem: HtnProblem, answer: HtnAnswer, mode: str, search: str | None, heuristic: str | None) -> Result:
+    """Solve a problem with budgets."""
+    asked = search or heuristic or mode == "optimal"
+    descent = None if asked else Descent(problem, answer)
+    found = ground(problem, Meanwhile(answer.budget, descent, answer.run, enough=False))
+    return _searched(
+        found, answer, mode, within_budgets(found, problem, answer, mode, search=search, heuristic=heuristic)
+    )
 
 
 def _depth_first(problem: HtnProblem, answer: HtnAnswer, heuristic: str | None) -> Result:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from planner.validate import Verdict
 
 _MONITOR: Final = re.compile(rf"nothing makes this part of the goal true: .*?{MARK}(\d+).*", re.DOTALL)
+_SPENDING: Final = re.compile(rf"uses (\S+) of {SPENT}")
 
 
 def solve_with_wishes(problem: Problem, solve: Callable[..., Result], **options: Any) -> Result:
@@ -101,4 +102,4 @@ class Wishing:
         monitor = _MONITOR.fullmatch(reason)
         if monitor is not None:
             return f"nothing can keep this constraint: {self._classical.constraints[int(monitor[1])]}"
-        return reason.replace(SPENT, COST)
+        return _SPENDING.sub(r"costs \1", reason).replace(SPENT, COST)

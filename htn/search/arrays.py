@@ -116,13 +116,17 @@ class Board:
     @cached_property
     def least(self) -> array[int]:
         """What each task costs at least, whatever the state is."""
+        return self.cheapest(self.costs)
+
+    def cheapest(self, costs: list[int]) -> array[int]:
+        """Return what each task comes to at least by these `costs` of actions, whatever the state is."""
         arrays = self._arrays
         tasks = len(self.costs) + len(self.ground.compounds)
         users = inverse(arrays.subtasks, tasks, self.entries)
         found, methods = words([INFINITE]) * tasks, len(arrays.task)
         most = methods + len(self.costs) + 1
         rooms = index([0]) * methods, zeros(most), index([0]) * most
-        self.entries["cheapest"](words(self.costs), arrays.task, arrays.subtasks, users, found, *rooms)
+        self.entries["cheapest"](words(costs), arrays.task, arrays.subtasks, users, found, *rooms)
         return found
 
     @cached_property

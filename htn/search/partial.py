@@ -50,11 +50,24 @@ class Partial:
         self._kinds = len(ground.methods) + 1
         self._plans = 0
 
-    def steps(self, run: Run, *, first: bool = False) -> Steps:
-        """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
+    @property
+    def initial(self) -> Node:
+        """The initial state, with all to be done."""
         root = self._board.ground.root
         assert root is not None  # noqa: S101 - nothing to search for otherwise
-        start: Node = (self._space.initial, ((root, 0),))
+        return self._space.initial, ((root, 0),)
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the goal holds in `state`."""
+        return self._space.is_goal(state)
+
+    def is_method(self, move: int) -> bool:
+        """Return whether `move` does a task by a method; else it is an action."""
+        return bool(move % self._kinds)
+
+    def steps(self, run: Run, *, first: bool = False) -> Steps:
+        """Search for plans cheaper than `run.limit`, and report their moves; the `first` one may be the last."""
+        start = self.initial
         self._cost, self._way = {start: 0}, dict[Node, Way]()
         tickets = count()
         queue = [(0, 0, start)]
@@ -66,19 +79,19 @@ class Partial:
                 continue
             closed[node] = cost
             run.expanded += 1
-            for child, move in self._successors(node):
-                new = cost + (self._board.costs[self._task(node, move)] if not move % self._kinds else 0)
+            for child, move in self.successors(node):
+                new = cost + (self._board.costs[self.task(node, move)] if not self.is_method(move) else 0)
                 if new >= self._cost.get(child, INFINITE) or new + self._left(child[1]) >= run.limit:
                     continue
                 self._cost[child], self._way[child] = new, (node, move)
                 run.generated += 1
                 if not child[1]:
-                    if self._space.is_goal(child[0]):
+                    if self.is_goal(child[0]):
                         run.found(self._moves(child), new)
                         if first:
                             return Ending.FIRST_PLAN
                     continue
-                estimate = self._estimate(child, run)
+                estimate = self.estimate(child, run)
                 if estimate < INFINITE:
                     key = self._past * new + self._future * estimate
                     heapq.heappush(queue, (key, -next(tickets), child))
@@ -87,7 +100,8 @@ class Partial:
         run.proved(run.limit)
         return Ending.EXHAUSTED
 
-    def _successors(self, node: Node) -> list[tuple[Node, int]]:
+    def successors(self, node: Node) -> list[tuple[Node, int]]:
+        """Return `(next node, move)` for all that can be done now; for moves see `htn.search.trees`."""
         state, network = node
         full = self._space.closed(state)
         found: list[tuple[Node, int]] = []
@@ -108,7 +122,7 @@ class Partial:
         """Return the place of a task without counting checks."""
         return sum([task < self._checks for task, _ in network[:place]])
 
-    def _task(self, node: Node, move: int) -> int:
+    def task(self, node: Node, move: int) -> int:
         """Return the task that `move` is about."""
         return [task for task, _ in node[1] if task < self._checks][move // self._kinds]
 
@@ -140,7 +154,8 @@ class Partial:
         """Return what `network` costs at least."""
         return sum([self._least[task] for task, _ in network if task < self._checks])
 
-    def _estimate(self, node: Node, run: Run) -> int:
+    def estimate(self, node: Node, run: Run) -> int:
+        """Return what the relaxed composition makes of `node`; `INFINITE` for dead ends, which are ones."""
         board, guide, again = self._board, self._guide, 0
         tasks, facts = dict[int, None](), dict[int, None]()
         for task, _ in node[1]:

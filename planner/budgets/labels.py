@@ -8,21 +8,45 @@ once for a state, when its first label is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import add, le
 
-from planner.annotations import Final
+from planner.annotations import Any, Final, Protocol
 from planner.records import dataclass
 from planner.search.queues import LastIn
-from planner.search.run import DEAD_END, Ending, Estimate, Run, Steps
-from planner.search.space import Space
-from planner.task import INFINITY, State
+from planner.search.run import DEAD_END, Ending, Run, Steps
+from planner.task import INFINITY
 
 PAUSE: Final = 8
 """Labels that are expanded between two pauses."""
 
 Vector = tuple[int, ...]
 """The cost, and the uses of each resource."""
+State = Any
+"""What can be told from others, and is in a space of its kind."""
+Estimate = Callable[[State], int]
+"""What the rest of a plan comes to at least, or `DEAD_END`."""
+
+
+class Charges(Protocol):
+    """What is paid and used for each action, by number."""
+
+    def __getitem__(self, action: int, /) -> Vector:
+        """Return the vector of this action."""
+
+
+class Labelled(Protocol):
+    """A space that labels are searched in."""
+
+    @property
+    def initial(self) -> State:
+        """Where plans begin."""
+
+    def is_goal(self, state: State, /) -> bool:
+        """Return whether a plan may end in `state`."""
+
+    def successors(self, state: State, /) -> list[tuple[int, State]]:
+        """Return `(action, next state)` for all that can be done in `state`."""
 
 
 class Label:
@@ -134,17 +158,22 @@ class Limits:
 
 
 def label_search(  # noqa: C901 - one loop without calls: this is where the time goes
-    space: Space, columns: Sequence[Sequence[int]], limits: Limits, estimates: Sequence[Estimate], run: Run
+    space: Labelled,
+    charges: Charges,
+    limits: Limits,
+    estimates: Sequence[Estimate],
+    run: Run,
+    *,
+    taken: Callable[[list[int]], list[int]] = list,
 ) -> Steps:
     """Search for the cheapest plan within `limits`.
 
-    The `columns` are what each action costs, then what it uses of each resource, and then its part of each sum that the
+    The `charges` are what each action costs, then what it uses of each resource, and then its part of each sum that the
     limits have; the `estimates` are of the same. All plans within the limits that are cheaper than `run.limit` are
-    excluded when it ends.
+    excluded when it ends. What the run is told of a plan is what is `taken` for its actions.
     """
-    charges: list[Vector] = list(zip(*columns, strict=True))
     rest, fronts, waiting, least = Rest(estimates), Fronts(), LastIn(), limits.least
-    first = Label(space.initial, (0,) * len(columns), None, -1)
+    first = Label(space.initial, (0,) * len(estimates), None, -1)
     fronts.takes(first)
     waiting.push(0, 0, (first, first.vector))
     while waiting:
@@ -164,7 +193,7 @@ def label_search(  # noqa: C901 - one loop without calls: this is where the time
                 waiting.push(value, known[0], (label, known))
             continue
         if space.is_goal(state):
-            run.found(label.path(), vector[0])
+            run.found(taken(label.path()), vector[0])
             break
         run.expanded += 1
         if not run.expanded % PAUSE:

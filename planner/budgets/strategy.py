@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from planner.annotations import Final
 from planner.budgets.allowance import allowances, cost_allowance
-from planner.budgets.labels import Limits, Sum, label_search
-from planner.budgets.surrogates import Spending, Weights, allowed, multipliers, surrogate, weighted
+from planner.budgets.labels import Charges, Estimate, Labelled, Limits, Sum, label_search
+from planner.budgets.surrogates import Searching, Spending, Weights, allowed, multipliers, surrogate, weighted
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.model import COST, Problem
-from planner.search import Ending
+from planner.records import replace
+from planner.search import Ending, Run, Space
 from planner.search.run import Steps
-from planner.task import INFINITY
+from planner.strategy import BLIND_STATES, improving
+from planner.task import INFINITY, Task
 from planner.turns import Contender, at_most, take_turns
 from planner.workplace import Workplace
+
+LabelsFor = Callable[["tuple[Weights, ...]"], Steps]
+"""A search by labels that takes these sums for bounds."""
 
 LABELLED: Final = ("astar", "uniform")
 """The searches that count resources."""
@@ -27,18 +34,49 @@ def within_budgets(
 
     Where no plan keeps them, `run.excluded` says why. Raises as `allowances` does.
     """
-    task, run = workplace.task, workplace.run
+    spending = spending_of(workplace.task, problem, workplace.run, searching(workplace))
+    if search is None:
+        ending = yield from _turns(workplace, spending, mode)
+    else:
+        ending = yield from _labels(workplace, spending, counting(workplace, search, heuristic))
+        ending = ending if workplace.run.trusted else Ending.INCOMPLETE
+    return concluded(spending, problem, ending)
+
+
+def spending_of(
+    task: Task, problem: Problem, run: Run, search: Searching, taken: Callable[[list[int]], list[int]] = list
+) -> Spending:
+    """Return the budgets of `problem` for searches, with a limit on the cost for `run`; raises as `allowances` does."""
     budget = cost_allowance(problem, task)
     run.limit = min(run.limit, budget.most + 1)
-    spending = Spending(workplace, allowances(problem, task), budget)
-    if search is None:
-        ending = yield from _turns(spending, mode)
-    else:
-        ending = yield from _labels(spending, counting(workplace, search, heuristic))
-        ending = ending if run.trusted else Ending.INCOMPLETE
-    if run.plan is None and ending is Ending.EXHAUSTED and not spending.unsolvable:
-        run.excluded = spending.excluded or _together(spending, problem)
+    return Spending(run, allowances(problem, task), budget, search, taken)
+
+
+def concluded(spending: Spending, problem: Problem, ending: Ending) -> Ending:
+    """Note why there is no plan, if that is proved; returns the `ending`."""
+    if spending.run.plan is None and ending is Ending.EXHAUSTED and not spending.unsolvable:
+        spending.run.excluded = spending.excluded or _together(spending, problem)
     return ending
+
+
+def searching(workplace: Workplace) -> Searching:
+    """Return how one searches by other costs: the proof first of all, as it is the optimum that tells most."""
+
+    def steps(costs: list[int], run: Run, improve: bool) -> Steps:  # noqa: FBT001 - as declared
+        task = workplace.task
+        actions = [replace(action, cost=cost) for action, cost in zip(task.actions, costs, strict=True)]
+        other = replace(task, actions=tuple(actions))
+        place = Workplace(other, Space(other), run, workplace.check)
+        contenders = [
+            Contender(place.relaxed(), 1),
+            Contender(place.search("astar"), 4),
+            Contender(place.search("uniform", states=BLIND_STATES), 1),
+        ]
+        if improve:
+            contenders.append(Contender(improving(place), 2))
+        return (yield from take_turns(contenders, run))
+
+    return steps
 
 
 def counting(workplace: Workplace, search: str, heuristic: str | None) -> str:
@@ -53,18 +91,23 @@ def _together(spending: Spending, problem: Problem) -> str:
     return f"no plan keeps the budget{'s' if len(names) > 1 else ''} on {' and '.join(names)}"
 
 
-def _turns(spending: Spending, mode: str) -> Steps:
+def _turns(workplace: Workplace, spending: Spending, mode: str) -> Steps:
     """Let searches by labels and searches for other costs take turns."""
+    informed = Contender(_labels(workplace, spending, "lmcut"), 1)
+    blind = Contender(at_most(BLIND_LABELS, _labels(workplace, spending, "blind"), spending.run), 1)
+    return sharing(spending, mode, lambda sums: _labels(workplace, spending, "lmcut", sums), [informed, blind])
+
+
+def sharing(spending: Spending, mode: str, labels: LabelsFor, contenders: list[Contender]) -> Steps:
+    """Let `others` take turns with these `contenders`; where the cost alone is limited, there is no need of them."""
     kinds = len(spending.allowances)
     free: Weights = (1, *[0] * kinds)
     if not kinds:
         return surrogate(spending, free, improve=mode != "optimal")
-    informed = Contender(_labels(spending, "lmcut"), 1)
-    blind = Contender(at_most(BLIND_LABELS, _labels(spending, "blind"), spending.run), 1)
-    return take_turns([Contender(others(spending, free, mode), 4), informed, blind], spending.run)
+    return take_turns([Contender(others(spending, free, mode, labels), 4), *contenders], spending.run)
 
 
-def others(spending: Spending, free: Weights, mode: str) -> Steps:
+def others(spending: Spending, free: Weights, mode: str, labels: LabelsFor) -> Steps:
     """Search for what costs the least, for what uses the least, for what is between, and by labels with these sums."""
     singles = [tuple([int(place == other) for other in range(len(free))]) for place in range(1, len(free))]
     improve = mode != "optimal"
@@ -76,18 +119,36 @@ def others(spending: Spending, free: Weights, mode: str) -> Steps:
         return Ending.EXHAUSTED
     if not spending.sums:
         return Ending.INCOMPLETE
-    return (yield from _labels(spending, "lmcut", tuple(spending.sums.values())))
+    return (yield from labels(tuple(spending.sums.values())))
 
 
-def _labels(spending: Spending, heuristic: str, sums: tuple[Weights, ...] = ()) -> Steps:
+def _labels(workplace: Workplace, spending: Spending, heuristic: str, sums: tuple[Weights, ...] = ()) -> Steps:
     """Search by labels with one heuristic for the cost, for each resource, and for these sums of them."""
-    workplace, kind, run = spending.workplace, HEURISTICS[heuristic], spending.run
+    kind, run = HEURISTICS[heuristic], spending.run
     run.by = ("labels", f"{heuristic} of sums" if sums else heuristic)
-    columns = [*spending.charges, *[weighted(weights, spending.charges) for weights in sums]]
+    columns = columns_of(spending, sums)
     estimates = [kind.build(workplace.task, costs, workplace.check) for costs in columns]
-    first = len(spending.charges)
+    return (yield from labelled(workplace.space, spending, list(zip(*columns, strict=True)), estimates, sums))
+
+
+def columns_of(spending: Spending, sums: tuple[Weights, ...]) -> list[list[int]]:
+    """Return what labels count: the cost of each action, its uses, and its part of each of the `sums`."""
+    return [*spending.charges, *[weighted(weights, spending.charges) for weights in sums]]
+
+
+def labelled(
+    space: Labelled,
+    spending: Spending,
+    charges: Charges,
+    estimates: Sequence[Estimate],
+    sums: tuple[Weights, ...],
+    *,
+    taken: Callable[[list[int]], list[int]] = list,
+) -> Steps:
+    """Search by labels that count these `charges`; the run is told what is `taken` for the actions of a plan."""
+    first, run = len(spending.charges), spending.run
     known = [Sum(first + at, allowed(each, spending.allowances), each[0]) for at, each in enumerate(sums)]
     limits = Limits([each.most for each in spending.allowances], run, known)
-    ending = yield from label_search(workplace.space, columns, limits, estimates, run)
+    ending = yield from label_search(space, charges, limits, estimates, run, taken=taken)
     spending.unsolvable = run.plan is None and not limits.cut and spending.cost.most >= INFINITY
     return ending

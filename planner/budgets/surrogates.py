@@ -7,42 +7,39 @@ the cost leaves the budgets out of account; all weight on a resource asks how li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd
 
 from planner.budgets.allowance import Allowance
-from planner.records import dataclass, field, replace
-from planner.search import Ending, Run, Space
+from planner.records import dataclass, field
+from planner.search import Ending, Run
 from planner.search.run import Steps
-from planner.strategy import BLIND_STATES, improving
-from planner.turns import Contender, take_turns
-from planner.workplace import Workplace
 
 Weights = tuple[int, ...]
 """Of the cost, and of each resource."""
+Searching = Callable[[list[int], Run, bool], Steps]
+"""How one searches for plans by other costs of actions; and whether for ever better ones on the way to the cheapest."""
 
 
 @dataclass(slots=True)
 class Spending:
-    """What searches for other costs share: the workplace for the real ones, the budgets, and what was found out.
+    """What searches for other costs share: the `run` for the real ones, the budgets, and what was found out.
 
+    `search` searches by other costs; its plans are turned into the numbers of their actions by `taken`.
     `excluded` says in words why no plan keeps the budgets, where that is known of one of them; `unsolvable` says that
     there is no plan, whatever it uses. `points` are what plans cost and use, `sums` the weights between them for each
     resource, by its place.
     """
 
-    workplace: Workplace
+    run: Run
     allowances: Sequence[Allowance]
     cost: Allowance
+    search: Searching
+    taken: Callable[[list[int]], list[int]] = list
     excluded: str = ""
     unsolvable: bool = False
     points: set[Weights] = field(default_factory=set)
     sums: dict[int, Weights] = field(default_factory=dict)
-
-    @property
-    def run(self) -> Run:
-        """The best plan that keeps the budgets."""
-        return self.workplace.run
 
     @property
     def charges(self) -> list[list[int]]:
@@ -51,7 +48,8 @@ class Spending:
 
     def offer(self, plan: list[int]) -> None:
         """Take `plan` if it keeps the budgets."""
-        cost, *uses = point = tuple([sum([amounts[action] for action in plan]) for amounts in self.charges])
+        actions = self.taken(plan)
+        cost, *uses = point = tuple([sum([amounts[action] for action in actions]) for amounts in self.charges])
         self.points.add(point)
         if all(used <= allowance.most for used, allowance in zip(uses, self.allowances, strict=True)):
             self.run.found(plan, cost)
@@ -98,14 +96,8 @@ def surrogate(spending: Spending, weights: Weights, *, improve: bool) -> Steps:
 
     Where it is to `improve`, plans on the way there are offered, too.
     """
-    task = spending.workplace.task
-    actions = [
-        replace(action, cost=cost)
-        for action, cost in zip(task.actions, weighted(weights, spending.charges), strict=True)
-    ]
-    other = replace(task, actions=tuple(actions))
     run = Run()
-    steps = _searches(Workplace(other, Space(other), run, spending.workplace.check), improve=improve)
+    steps = spending.search(weighted(weights, spending.charges), run, improve)
     plan: list[int] | None = None
     before = Run()
     while True:
@@ -125,18 +117,6 @@ def surrogate(spending: Spending, weights: Weights, *, improve: bool) -> Steps:
         if ending is not None or run.lower_bound >= run.limit:
             return Ending.INCOMPLETE
         yield
-
-
-def _searches(workplace: Workplace, *, improve: bool) -> Steps:
-    """Go for the proof first of all: it is the optimum that tells most about plans within the budgets."""
-    contenders = [
-        Contender(workplace.relaxed(), 1),
-        Contender(workplace.search("astar"), 4),
-        Contender(workplace.search("uniform", states=BLIND_STATES), 1),
-    ]
-    if improve:
-        contenders.append(Contender(improving(workplace), 2))
-    return take_turns(contenders, workplace.run)
 
 
 def _add(total: Run, run: Run, before: Run) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from budget_twins import cheapest_within, limited_problem, routes
 
 from planner.budget import Budget
 from planner.budgets.allowance import allowances, cost_allowance
-from planner.budgets.strategy import others
+from planner.budgets.strategy import _labels, others, searching
 from planner.budgets.surrogates import Spending
 from planner.grounding import ground
 from planner.model import COST, Action, Atom, DomainModel, Goal, Predicate, Problem
@@ -71,8 +72,9 @@ def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
         if optimum is None or not limited:
             continue
         workplace = Workplace(task, Space(task), Run(), lambda: None)
-        spending = Spending(workplace, limited, cost_allowance(problem, task))
-        for _ in others(spending, (1, *[0] * len(limited)), ("anytime", "optimal")[number % 2]):
+        spending = Spending(workplace.run, limited, cost_allowance(problem, task), searching(workplace))
+        labels = partial(_labels, workplace, spending, "lmcut")
+        for _ in others(spending, (1, *[0] * len(limited)), ("anytime", "optimal")[number % 2], labels):
             pass
         assert not spending.excluded, number
         assert workplace.run.lower_bound <= optimum * task.resolution <= workplace.run.limit, number

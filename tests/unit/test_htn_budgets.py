@@ -1,0 +1,99 @@
+"""Budgets of hierarchical problems: what is found, what is said, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from htn.declare import Methods
+from planner import Domain, Status, resources
+from planner.cli import Exit, main
+
+
+def party(**more):
+    """Return a problem with two tasks, each of which is done dearly or for more money."""
+    domain = Domain("party", types=["thing"])
+    domain.action("order", {"what": "thing"}, provides="have(what)", cost=1, uses={"money": 5})
+    domain.action("bake", {"what": "thing"}, provides="have(what)", cost=4, uses={"money": 2})
+    how = Methods(domain)
+    how.task("get", what="thing")
+    how.method("buy", {"what": "thing"}, task="get(what)", subtasks=["order(what)"])
+    how.method("make", {"what": "thing"}, task="get(what)", subtasks=["bake(what)"])
+    return how.problem(objects={"cake": "thing", "bread": "thing"}, tasks=["get(cake)", "get(bread)"], **more)
+
+
+@pytest.mark.parametrize("search", [None, "astar", "uniform"])
+def test_the_cheapest_plan_keeps_the_budgets(search):
+    problem = party(budgets={"money": 7})
+    result = problem.solve(search=search)
+    assert (result.status, result.cost, resources(result.expect_plan())) == (Status.OPTIMAL, 5, {"money": 7})
+    assert problem.validate(result.expect_plan()).valid
+    assert result.to_dict()["uses"] == {"money": 7}
+
+
+@pytest.mark.parametrize(
+    ("budgets", "reason"),
+    [
+        ({"money": 3}, "every plan uses 4 of money or more, and the budget is 3"),
+        ({"cost": 1}, "every plan costs 2 or more, and the budget is 1"),
+        ({"money": 7, "cost": 4}, "every plan that keeps the budgets on money costs 5 or more, and the budget is 4"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(budgets, reason):
+    result = party(budgets=budgets).solve()
+    assert (result.status, result.reason) == (Status.UNSOLVABLE, reason)
+
+
+def test_searches_that_do_not_count_are_refused():
+    result = party(budgets={"money": 7}).solve(search="depth-first")
+    assert result.status is Status.UNSUPPORTED
+    assert "does not count" in result.reason
+
+
+def test_without_any_decomposition_no_budget_is_blamed():
+    result = party(budgets={"money": 90}, goal="(and (have cake) (not (have cake)))").solve()
+    assert result.status is Status.UNSOLVABLE
+    assert "budget" not in result.reason
+
+
+def test_a_budget_on_the_cost_is_for_steps_alone():
+    problem = party(budgets={"cost": 5}, goal={"hard": (), "soft": {"not have(bread)": 99}})
+    assert problem.solve().cost == 2
+    short = replace(problem, classical=replace(problem.classical, budgets={"cost": 1})).solve()
+    assert short.reason in ("every plan costs 2 or more, and the budget is 1", "no plan keeps the budget on cost")
+
+
+def test_the_checker_counts():
+    problem = party(budgets={"money": 7})
+    rich = replace(problem, classical=replace(problem.classical, budgets={}))
+    plan = replace(rich.solve().expect_plan(), problem=problem)
+    assert problem.validate(plan).reason == "the plan uses 10 of money, and the budget is 7"
+
+
+PARTY = """
+domain: party
+actions:
+  order: {provides: [cake], uses: {money: 5}}
+  bake: {provides: [cake], cost: 4, uses: {money: 2}}
+tasks: {get: {}}
+methods:
+  buy: {task: get, subtasks: [order]}
+  make: {task: get, subtasks: [bake]}
+---
+problem: home
+domain: party
+tasks: [get]
+"""
+
+
+def test_the_command_takes_budgets_for_tasks(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("party.yaml").write_text(PARTY, encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", "party.yaml", "--budget", "money=3"])
+    assert ended.value.code is Exit.OK
+    out, err = capsys.readouterr()
+    assert "make" in out
+    assert "optimal" in err
