@@ -15,8 +15,12 @@ def ended(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
 
 def reached(state: RunState, verdict: Verdict) -> RunEnded:
     """Return the end of a run whose goal is not `MISSING`: success is claimed only for what was seen."""
-    if verdict is not Verdict.SEEN:
-        return ended(state, RunStatus.UNVERIFIED)
+    unverified = ", ".join(map(repr, state.plan.basis.unverified))
+    if verdict is not Verdict.SEEN or unverified:
+        return ended(state, RunStatus.UNVERIFIED, f"nothing confirms {unverified}" if unverified else "")
+    left = ", ".join(map(repr, state.plan.basis.left))
+    if left:
+        return ended(state, RunStatus.LOWERED, f"nothing was done about {left}")
     return ended(state, RunStatus.LOWERED if state.dropped else RunStatus.SUCCEEDED)
 
 

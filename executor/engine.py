@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from planner.uncertain.decision import Decision
     from planner.uncertain.policy import Policy
 
-    Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision
+    Runnable = AnyProblem | Plan | Result | CandidateSet | ActionPlan | Policy | Decision | Planned
 
 __all__ = ["Executor", "Outcome", "Run"]
 
@@ -101,6 +101,8 @@ class Executor:
         entities: Mapping[str, object] | None = None,
         learned: Learned | None = None,
         alternatives: Iterable[Plan | Result | ActionPlan] | CandidateSet = (),
+        fill: Fill | None = None,
+        approve: Callback = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or a problem's best one: `planning` are options of `solve`, in a thread.
@@ -109,7 +111,8 @@ class Executor:
 
         Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
         `learned`, that of the executor counts. `alternatives` are other plans for the same, such as `k_best` gives:
-        where the plan fails, the end of one of them is taken that fits what was observed.
+        where the plan fails, the end of one of them is taken that fits what was observed. `fill` and `approve` are
+        callbacks for this run in place of the executor's.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
@@ -121,7 +124,7 @@ class Executor:
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
-        begun = Run(self, run or uuid4().hex[:12], pricing)
+        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve)
         if made is not None:
             begun.take(self._state(made := reserved(made, alternatives)))
         if run is not None:
@@ -201,17 +204,19 @@ class Executor:
         answers: Mapping[str, Any] | None = None,
         entities: Mapping[str, object] | None = None,
         results: Mapping[str, Any] | None = None,
+        fill: Fill | None = None,
+        approve: Callback = None,
     ) -> Outcome:
         """Take up a run from the journal: what was done is not done again.
 
-        `answers` are for open questions, `results` for waiting steps. Raises `JournalError` for a run that is not in
-        the journal, or that another process drives, and `RunError` for questions that nobody has asked and for steps
-        that do not wait.
+        `answers` are for open questions, `results` for waiting steps, `fill` and `approve` as for `start`. Raises
+        `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for
+        questions that nobody has asked and for steps that do not wait.
         """
         self._kept()
         check_named(answers=answers, entities=entities, results=results)
         with self._driving(run):
-            taken = Run(self, run, self.pricing)
+            taken = Run(self, run, self.pricing, fill=fill, approve=approve)
             taken.take(self.state_of(run, entities))
             if taken.state.status.is_over:
                 return taken.outcome

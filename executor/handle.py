@@ -21,9 +21,10 @@ from executor.record.events import Answered, Event, MemorySet, RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
-from executor.recovery.asking import Asking
+from executor.recovery.asking import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.run import Loop
+from executor.steps.filling import Fill
 from executor.steps.perform import checked
 from executor.steps.stepping import Stepper
 from executor.world.data import dumped
@@ -78,7 +79,15 @@ class Run:
     It belongs to the event loop in which it was begun; what is said to it in other threads is done there.
     """
 
-    def __init__(self, executor: Executor, run: str, pricing: Pricing | None = None) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        run: str,
+        pricing: Pricing | None = None,
+        *,
+        fill: Fill | None = None,
+        approve: Callback = None,
+    ) -> None:
         self.id = run
         self.pricing = pricing
         """What its planning knows of earlier runs."""
@@ -86,6 +95,7 @@ class Run:
         self.called_off = threading.Event()
         """Set when it is; a search for its plan ends by it."""
         self._executor = executor
+        self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._lost: BaseException | None = None
@@ -98,7 +108,7 @@ class Run:
     def take(self, state: RunState) -> None:
         """Take over `state`, from which the run goes on."""
         executor, self._state = self._executor, state
-        asking = Asking(state, self.emit, executor.ask, executor.permit, executor.approve, executor.fill)
+        asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)
         lookout = Lookout(executor.world, state.objects)
         rng = random.Random(f"{executor.seed} {self.id}")  # noqa: S311 - jitter needs no secrets
         self._stepper = stepper = Stepper(

@@ -52,6 +52,8 @@ def given(
     """
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
+    if isinstance(what, Planned):
+        return what
     if isinstance(what, Problem) or is_other_problem(what):
         _check_options(planning, model)
         return None

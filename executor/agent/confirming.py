@@ -1,14 +1,21 @@
-"""Which goals somebody has to confirm: all that a sentence led to, unless its plan only reads."""
+"""What somebody has to confirm: goals that a sentence led to, unless the plan only reads, and steps for the rest."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from executor.agent.proposals import Proposal
+from executor.plans.action_plan import PlanStep
+from executor.recovery.asking import Callback, Request
 from executor.world.threads import called
+from planner.model import Action
 from planner.plan import Plan
+from planner.records import dataclass
 
 Confirm = Callable[[Proposal], Any] | None
 
@@ -31,3 +38,30 @@ async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
     except Exception:  # noqa: BLE001 - whatever a callback raises, it has not said yes
         return False
     return None if given is None else given is True
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """Approves steps that somebody has seen in a proposal, exactly as they stood there; all else `other` decides.
+
+    An action that needs approval by its declaration is for `other`, too.
+    """
+
+    actions: Mapping[str, Action]
+    shown: tuple[PlanStep, ...]
+    other: Callback = None
+
+    async def __call__(self, request: Request) -> Any:
+        """Return True for a step that was shown, else what `other` says, and None where there is nobody."""
+        if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_is, request), self.shown)):
+            return True
+        return None if self.other is None else await called(partial(self.other, request), {})
+
+
+def _is(request: Request, step: PlanStep) -> bool:
+    """Return whether `request` is about what `step` shows, with no other values."""
+    try:
+        values = to_jsonable_python(dict(request.parameters))
+    except PydanticSerializationError:
+        return False
+    return (step.action, step.created, step.parameters) == (request.action, request.arguments, values)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from executor.agent.missing import Missing
 from executor.agent.reading import Reading
+from executor.agent.unmodelled import Improvised
 from executor.handle import Outcome
 from executor.language.protocol import Usage
 from planner.model import Problem
@@ -23,7 +25,8 @@ class Standing(Enum):
     AMBIGUOUS = "it may mean several things"
     UNKNOWN = "it names what nobody knows"
     UNREACHABLE = "nothing gives a part of it: a capability is missing"
-    UNMODELLED = "a part of it cannot be said in the facts of the domain"
+    UNMODELLED = "a part of it cannot be said in the facts of the domain, and nothing serves it"
+    UNVERIFIED = "there is a plan; for a part of it, nothing can confirm that it serves, and somebody has to approve"
     UNPLANNED = "no plan was found"
     UNREAD = "the language model gave nothing that counts"
 
@@ -33,8 +36,9 @@ class Proposal:
     """What a request comes to. Nothing was done yet.
 
     `problem` has the goal, and `words` say it for people; `result` is what planning gave. `readings` are all that a
-    sentence may mean, `thought` is what the model said to that, and `usage` what it took. `question` is what somebody
-    has to answer, and `reason` says what is in the way, if anything is.
+    sentence may mean, `thought` is what the model said to that, and `usage` what it took. `improvised` has steps for
+    what no fact expresses. `question` is what somebody has to answer, and `reason` says what is in the way, if anything
+    is; `missing` are the capabilities that are.
     """
 
     standing: Standing
@@ -47,6 +51,8 @@ class Proposal:
     question: str = ""
     reason: str = ""
     usage: Usage = Usage()
+    improvised: Improvised | None = None
+    missing: tuple[Missing, ...] = ()
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -66,8 +72,9 @@ class Proposal:
             "words": self.words,
             "plan": self.plan.to_dict() if self.plan is not None else None,
             "readings": [each.words for each in self.readings],
-            "missing": [part.to_dict() for each in self.readings for part in each.unreachable],
+            "missing": [each.to_dict() for each in self.missing],
             "unmodelled": [part for each in self.readings for part in each.unmodelled],
+            "unverified": {} if self.improvised is None else self.improvised.unverified,
             "doubts": list(self.doubts),
             "thought": self.thought,
             "question": self.question,

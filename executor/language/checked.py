@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
@@ -25,8 +25,8 @@ SHOWN: Final = 2_000
 MISTAKES: Final = 8
 """Objections that are sent back at most."""
 Kind = TypeVar("Kind", bound=Answer)
-Check = Callable[[Any], Sequence[str]]
-"""Returns objections to an answer, in words; none where it will do."""
+Check = Callable[[Any], Sequence[str] | Awaitable[Sequence[str]]]
+"""Returns objections to an answer, in words, at once or awaited; none where it will do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,8 @@ async def answered(
         meter.add(reply.usage)
         value, objections = _read(reply.value, kind)
         if value is not None:
-            objections = list(check(value))
+            said = check(value)
+            objections = list(await said if isinstance(said, Awaitable) else said)
             if not objections:
                 return Answered(value, number, request.shows_tools)
         asked = replace(request, parts=(*request.parts, *_again(reply.value, objections)))

@@ -18,6 +18,7 @@ from uuid import uuid4
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
+from executor.plans.basis import Basis
 from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.plans.references import references
 from executor.plans.supposed import texts_by_step
@@ -217,7 +218,8 @@ class ActionPlan(_Part):
     rests itself; where it is not stated, patches of the plan do not suppose anything, either. A plan without steps may
     follow a `policy`, the data of `Policy.to_dict`, with the `objective` and the `penalty` of `decide`, by which
     another one is found where nobody foresaw what came. `alternatives` are other plans for the same, each a list of
-    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help.
+    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help. `basis` says why there
+    is the plan.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -242,6 +244,7 @@ class ActionPlan(_Part):
     decomposition: dict[str, Any] | None = None
     policy: dict[str, Any] | None = None
     alternatives: tuple[Texts, ...] = ()
+    basis: Basis = Basis()
 
     @classmethod
     def of(cls, plan: Plan | Result | CandidateSet | ContingentPolicy | Decision, **fields: Any) -> Self:

@@ -78,7 +78,7 @@ class RunState:
         self.run, self.model = "", plan.model
         self.status, self.reason = RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
-        self.memory, self.steps, self.spent = Memory(), Steps(), Spent()
+        self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent()
         self.surprises = 0
         """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()

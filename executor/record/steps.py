@@ -10,7 +10,7 @@ from executor.plans.action_plan import PlanStep
 from executor.record.facts import Note
 from executor.record.status import StepStatus
 from executor.world.values import own
-from planner.model import Action, DomainModel
+from planner.model import Action, Atom, DomainModel
 from planner.plan import Step
 
 
@@ -44,6 +44,8 @@ class StepRecord:
     facts: tuple[Note, ...] = ()
     """What it did to what is believed."""
     since: float = 0.0
+    is_proposed: bool = False
+    """Whether a model proposed it for what no fact expresses, so that nothing confirms that it serves."""
 
     @property
     def id(self) -> str:
@@ -52,7 +54,7 @@ class StepRecord:
 
     def needs_approval(self, action: Action) -> bool:
         """Return whether somebody has to allow the step, an instance of `action`."""
-        return "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
+        return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
 
     def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any]) -> None:
         """Note that another attempt is made: what was said of the one before is not about this one."""
@@ -63,8 +65,10 @@ class StepRecord:
 class Steps(dict[str, StepRecord]):
     """All steps that ever were in the plan of a run, by id."""
 
-    def __init__(self) -> None:
+    def __init__(self, proposed: frozenset[str] = frozenset()) -> None:
         super().__init__()
+        self.proposed = proposed
+        """The ground steps that a model proposed for what no fact expresses."""
         self.order: list[str] = []
         """The steps of the plan as it is now."""
         self.finished: list[str] = []
@@ -82,7 +86,9 @@ class Steps(dict[str, StepRecord]):
                 record.reason = "the plan goes on without it"
         for each in steps:
             if each.id not in self:
-                self[each.id] = StepRecord(each, each.step(domain))
+                step = each.step(domain)
+                is_proposed = bool(self.proposed) and str(Atom(step.action, step.arguments)) in self.proposed
+                self[each.id] = StepRecord(each, step, is_proposed=is_proposed)
                 self._by_status[StepStatus.PENDING][each.id] = None
         done = [id_ for id_ in self.order if id_ not in kept and self[id_].status is not StepStatus.SKIPPED]
         self.order = [*done, *(each.id for each in steps)]

@@ -116,7 +116,7 @@ def test_a_missing_capability_is_data() -> None:
     said = {"meanings": [{"goal": ["rich(ada)"]}]}
     acting, _, _ = agent(said, said)
     proposal = asyncio.run(acting.plan("Make Ada rich."))
-    assert proposal.to_dict()["missing"][0]["missing"][0]["fact"] == "rich(ada)"
+    assert proposal.to_dict()["missing"][0]["fact"] == "rich(ada)"
     assert "missing: rich(ada)" in proposal.reason
 
 

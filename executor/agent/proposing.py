@@ -1,0 +1,127 @@
+"""From a request to a proposal: a sentence is read, the goal is planned for, and what is in the way is said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from executor.agent.confirming import only_reads
+from executor.agent.missing import missing_in
+from executor.agent.planning import able, declared, missing, searched
+from executor.agent.proposals import Proposal, Standing
+from executor.agent.reading import Reader, Reading
+from executor.agent.reading.words import in_words
+from executor.agent.unmodelled import Improviser
+from executor.errors import ModelError
+from executor.language.allowance import Meter
+from executor.language.protocol import LanguageModel, Part
+from executor.world.world import World
+from planner.errors import InputError
+from planner.model import Problem
+from planner.plan import Result, StoppedBy
+from planner.records import dataclass, replace
+
+
+@dataclass(slots=True, eq=False)
+class Proposer:
+    """Makes proposals of requests; nothing is done.
+
+    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them, and
+    `time_limit` is for each search.
+    """
+
+    world: World
+    model: LanguageModel | None = None
+    open_types: Collection[str] = ()
+    waived: bool = False
+    time_limit: float | None = 10.0
+
+    async def of_goal(self, problem: Problem) -> Proposal:
+        """Return what comes of `problem`, whose goal somebody has stated."""
+        return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
+
+    async def of_sentence(self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part]) -> Proposal:
+        """Return what comes of `sentence`, which is about how things stand in `problem`.
+
+        Raises `InputError` where there is no model.
+        """
+        if self.model is None:
+            raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
+        reader = Reader(self.model, self.open_types)
+        try:
+            understood = await reader.read(sentence, problem, meter=meter, context=context)
+        except ModelError as error:
+            return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
+        found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, thought=understood.thought)
+        return await self.of_readings(found, meter, context)
+
+    async def of_readings(self, base: Proposal, meter: Meter, context: Sequence[Part] = ()) -> Proposal:
+        """Return what comes of the readings of `base`."""
+        found = await self._of_readings(base, meter, context)
+        return replace(found, usage=meter.spent)
+
+    async def _of_readings(self, base: Proposal, meter: Meter, context: Sequence[Part]) -> Proposal:
+        readings = base.readings
+        if not readings:
+            return replace(base, reason="the sentence asks for nothing that could be done here")
+        if len(readings) > 1:
+            choices = "\n".join(f"{number}.\n{each.words}" for number, each in enumerate(readings, start=1))
+            return replace(base, standing=Standing.AMBIGUOUS, question=f"Which of these is meant?\n{choices}")
+        (reading,) = readings
+        base = replace(base, problem=reading.problem, words=reading.words)
+        stopped = _in_the_way(base, reading)
+        if stopped is not None:
+            return stopped
+        if reading.unmodelled:
+            return await self._improvised(base, reading, meter, context)
+        proposal = await self._planned(base)
+        if proposal.plan is None or self.waived or only_reads(proposal.plan):
+            return proposal
+        return replace(proposal, standing=Standing.UNCONFIRMED, question=f"Is this what you want?\n{reading.words}")
+
+    async def _planned(self, proposal: Proposal) -> Proposal:
+        assert proposal.problem is not None  # noqa: S101 - a mistake of ours
+        result = await searched(able(proposal.problem, self.world), time_limit=self.time_limit)
+        if result.has_plan:
+            return replace(proposal, standing=Standing.PLANNED, result=declared(result, proposal.problem))
+        lacks = await missing(proposal.problem, self.world)
+        standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
+        return replace(proposal, standing=standing, result=result, missing=lacks, reason=_said(lacks) or _why(result))
+
+    async def _improvised(self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part]) -> Proposal:
+        """Return what comes of a reading parts of which no fact expresses."""
+        assert self.model is not None  # noqa: S101 - somebody has read the sentence
+        improviser = Improviser(self.model, self.time_limit)
+        able_to = able(reading.problem, self.world)
+        found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
+        problem = replace(found.problem, domain=reading.problem.domain)
+        found = replace(found, problem=problem, result=declared(found.result, problem))
+        base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)
+        if found.left:
+            reason = "; ".join(filter(None, [f"nothing serves {', '.join(map(repr, found.left))}", found.reason]))
+            return replace(base, standing=Standing.UNMODELLED, reason=reason)
+        if found.result.plan is None:
+            return replace(base, standing=Standing.UNPLANNED, reason=_why(found.result))
+        steps = [f"- for {part!r}: {', '.join(each)}" for part, each in found.unverified.items()]
+        question = f"Nothing can confirm that this does all that was asked. Is it what you want?\n{base.words}"
+        return replace(base, standing=Standing.UNVERIFIED, question="\n".join([question, *steps]))
+
+
+def _in_the_way(proposal: Proposal, reading: Reading) -> Proposal | None:
+    """Return what keeps a reading from being planned, nothing where it can be."""
+    if reading.unknown:
+        named = ", ".join(f"{name} ({kind})" for name, kind in reading.unknown.items())
+        question = f"Who or what is meant by {named}?"
+        return replace(proposal, standing=Standing.UNKNOWN, question=question)
+    if reading.unreachable:
+        lacks = tuple(missing_in(reading.unreachable, reading.problem.domain))
+        return replace(proposal, standing=Standing.UNREACHABLE, missing=lacks, reason=_said(lacks))
+    return None
+
+
+def _said(lacks: Sequence[object]) -> str:
+    return "; ".join(map(str, lacks))
+
+
+def _why(result: Result) -> str:
+    stopped = "" if result.stopped_by is StoppedBy.EXHAUSTED else f" ({result.stopped_by.value})"
+    return f"{result.status.value}{stopped}{f': {result.reason}' if result.reason else ''}"
