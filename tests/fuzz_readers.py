@@ -38,7 +38,7 @@ from planner.budget import resident_bytes
 from planner.documents import read_documents, write_json, write_yaml
 from planner.documents.yaml_text import parse_yaml
 from planner.errors import ForethoughtError
-from planner.model import DomainModel, Problem
+from planner.model import DomainModel, Problem, TypeHierarchy
 from planner.pddl import parse_condition, parse_domain, parse_problem, read
 from planner.pddl.expressions import condition
 from planner.pddl.plans import read_plan, write_plan
@@ -232,7 +232,9 @@ def readers(folders: int | None = None) -> list[Reader]:
     domains = [problem.domain for problem in known]
     goals = [condition(problem.goal.hard) for problem in known]
     goals += [condition(action.requires) for domain in domains for action in domain.actions.values()]
-    plans = [(_plan(problem, random.Random(number)), problem) for number, problem in enumerate(known)]
+    plans = [
+        (_plan(problem, random.Random(number)), problem) for number, problem in enumerate([*known, *known[:1] * 9])
+    ]
     written = [(path.read_text("utf-8"), None) for path in sorted(ROOT.glob("domains/**/*.y*ml"))]
     small = [problem for problem in known if len(problem.initial) < 20]
     documents, as_json = (DOCUMENTS, known[0].domain), (json.dumps(parse_yaml(DOCUMENTS, "seed"), default=float), None)
@@ -297,9 +299,11 @@ def _through_files(text: str, problem: str) -> object:
 
 def _plan(problem: Problem, draw: random.Random) -> str:
     """Return a plan whose steps fit their actions' parameters, and may do nothing else."""
-    names = [item.name for item in problem.all_objects] or ["x"]
-    steps = [draw.choice(list(problem.domain.actions.values())) for _ in range(10)]
-    lines = [" ".join([step.name, *(draw.choice(names) for _ in step.parameters)]) for step in steps]
+    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    steps = draw.choices(list(problem.domain.actions.values()), k=draw.choice([1, 3, 10]))
+    fitting = [[[name for kind in each.types for name in members[kind]] for each in step.parameters] for step in steps]
+    rows = [(step.name, *map(draw.choice, names)) for step, names in zip(steps, fitting, strict=True) if all(names)]
+    lines = map(" ".join, rows)
     return "".join(
         f"{draw.choice(['', '0: ', 'step 1: '])}({line}){draw.choice(['', ' [1]', ' ; ok'])}\n" for line in lines
     )

@@ -35,7 +35,8 @@ def test_nothing_but_our_own_errors_escapes(name: str) -> None:
 def test_the_texts_that_are_changed_can_be_read(name: str) -> None:
     report = Report()
     for text, use in few_seeds()[name].seeds[:20]:
-        run_one(few_seeds()[name], text, use, report)
+        for lines in range(5):
+            run_one(few_seeds()[name], text + "\n" * lines, use, report)
     assert report.failures == []
     assert report.outcomes["read"] > 0
 
