@@ -18,10 +18,14 @@ from typing import Any, Final, get_type_hints
 
 from planner.kernels import kernel as kernels
 
-OPTIONS: Final = {"nogil": True, "error_model": "numpy", "boundscheck": False, "forceinline": True}
+OPTIONS: Final = {
+    **{"nogil": True, "error_model": "numpy", "boundscheck": False, "forceinline": True},
+    **{"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
+}
 """Kernels raise nothing: a division by zero never happens, and indices are right.
 
 They become one function each with all that they call: a record of arrays is hundreds of words, too many to hand over.
+Nobody calls them but each other and the entries.
 """
 UNFINISHED: Final = "unfinished-"
 DAY: Final = 86_400.0
