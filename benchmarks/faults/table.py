@@ -16,6 +16,7 @@ HEADS: Final = {
     Ending.ASKED: "asks",
     Ending.OUT_OF_REACH: "out of reach",
     Ending.SPENT: "spent",
+    Ending.UNDONE: "undone",
     Ending.BLIND: "blind",
     Ending.VIOLATION: "**violations**",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -11,9 +12,11 @@ from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
 from executor.record.status import RunStatus, StepStatus
+from executor.recovery.policy import Recovery
 from executor.testing import FaultKind, SimulatedWorld
 from planner.model import Atom
 
+REPEATS: Final = Recovery().most_repeats
 HARMLESS: Final = frozenset({"idempotent", "read_only"})
 
 
@@ -35,6 +38,7 @@ class Ending(Enum):
     ASKED = "the run waits for somebody who knows what happened"
     OUT_OF_REACH = "FAILED: no handler that is left leads to the goal, or does the tasks"
     SPENT = "FAILED: only what had failed before in the same state would do that, or more objects than a run may create"
+    UNDONE = "FAILED: as often as a run may take the same steps from the same state, somebody else had undone them"
     BLIND = "FAILED: it could have been done, but not everything could be seen"
     VIOLATION = "something that must not happen"
 
@@ -157,4 +161,7 @@ def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
         return Verdict(Ending.OUT_OF_REACH)
     if not given_up.can_create or not given_up.could_go_on(setting, carried.simulated, anew=False):
         return Verdict(Ending.SPENT)
+    undone = Counter(act.step for act in carried.simulated.acts if act.step is not None and not act.by)
+    if max(undone.values(), default=0) >= REPEATS:
+        return Verdict(Ending.UNDONE)
     return Verdict.of(Violation.GAVE_UP, outcome.reason) if setting.is_clear else Verdict(Ending.BLIND)

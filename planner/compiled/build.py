@@ -19,8 +19,12 @@ from typing import Any, Final, get_type_hints
 from planner.kernels import kernel as kernels
 
 OPTIONS: Final = {
-    **{"nogil": True, "error_model": "numpy", "boundscheck": False, "forceinline": True},
-    **{"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
 }
 """Kernels raise nothing: a division by zero never happens, and indices are right.
 

@@ -15,12 +15,13 @@ from benchmarks.faults.command import campaign
 from benchmarks.faults.pool import shipped
 from benchmarks.faults.setting import KINDS, MODELS, TIMEOUT, Setting, setting
 from benchmarks.faults.table import Judged, report
-from benchmarks.faults.verdict import Ending, Violation, verdict
+from benchmarks.faults.verdict import REPEATS, Ending, Violation, verdict
 from executor.record.events import RunEnded
 from executor.record.failures import Tried
 from executor.record.status import RunStatus
 from executor.testing import Fault, FaultKind, Observe
 from executor.world.policy import Policy
+from planner.plan import Step
 
 RUNS = 150
 pytestmark = pytest.mark.timeout(300)
@@ -113,6 +114,19 @@ def test_errors_and_silence_are_noticed(carried: Carried) -> None:
     assert verdict(courier(), carried).violation is Violation.SILENT
     carried.outcome = None
     assert verdict(courier(), carried).violation is Violation.ERROR
+
+
+def test_who_is_always_undone_may_give_up(carried: Carried) -> None:
+    assert carried.outcome is not None
+    carried.outcome = replace(carried.outcome, status=RunStatus.FAILED, reason="circles")
+    truth = carried.simulated.truth
+    truth.change(["not lies(sample, office)", "on(sample, r2-tray1)", "not empty(r2-tray1)"])
+    there, back = Step("move", ("r2", "office", "hall")), Step("move", ("r2", "hall", "office"))
+    for times in range(REPEATS):
+        assert verdict(courier(), carried).violation is Violation.GAVE_UP, times
+        truth.apply(there, "")
+        truth.apply(back, f"r/s{times}")
+    assert verdict(courier(), carried).ending is Ending.UNDONE
 
 
 def test_giving_up_is_judged_by_what_can_still_be_reached(carried: Carried) -> None:
