@@ -7,46 +7,34 @@ proved of a problem holds for all of its shape.
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections import OrderedDict
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
 from planner.annotations import Any, Final
-from planner.errors import InputError
+from planner.answer import intended
 from planner.model import Atom, Problem
 from planner.model.formulas import atoms_in
-from planner.plan import Plan, Result, Status, Step, StoppedBy, exact
+from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
 from planner.records import dataclass
 from planner.repair import mend
+from planner.reuse.entry import Entry
 from planner.reuse.shape import Shape, shape_of
+from planner.reuse.store import Store
 from planner.solve import solve
 from planner.validate import Simulation, validate
+from planner.wishes import valued
 
 CAPACITY: Final = 1000
 ADAPTING: Final = 2.0
 """Seconds in which a similar problem's plan is adapted, at most."""
-FORMAT: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A plan that was found: its steps, with the objects' numbers for names, and what was proved of it."""
-
-    key: str
-    like: str
-    """The key of problems with a goal of the same form."""
-    steps: tuple[tuple[str, tuple[str, ...]], ...]
-    proved: bool
-    lower_bound: str | None
-    seconds: float
-    """What it took to find it."""
-    goal: tuple[str, ...]
-    """The objects of the goal, by number, in its order."""
-    objects: tuple[str, ...]
-    """What the objects were called, by number: in a similar problem they may be called so, too."""
+SIMILAR: Final = 3
+"""Similar problems' plans that are tried, at most."""
+ENOUGH: Final = 0.9
+"""A plan that a search of nearly as much time has not improved is not searched for again."""
+FOUND: Final = "cache"
+ADAPTED: Final = "adapted"
+"""What the statistics of a result name as its search, where a plan was there already, or came of a similar one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -57,84 +45,102 @@ class Savings:
     adapted: int = 0
     misses: int = 0
     seconds: float = 0.0
-    """What finding the plans had taken that were there already."""
+    """What finding the plans had taken that were there already, less what taking them took."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return {name: getattr(self, name) for name in ("hits", "adapted", "misses", "seconds")}
 
 
 class PlanCache:
     """Plans by the shapes of their problems, the least recently used of more than `capacity` forgotten.
 
-    With a `path`, they are kept in that file, as JSON. `adapt` says whether similar problems' plans are adapted where
-    any plan will do (`mode="first"`). Raises `InputError` for a file that is no cache.
+    With a `path`, they are kept in that file, which several processes may use. `adapt` says whether similar problems'
+    plans are adapted where any plan will do (`mode="first"`). Raises `InputError` for a file that is no cache.
     """
 
     def __init__(self, path: str | Path | None = None, *, capacity: int = CAPACITY, adapt: bool = True) -> None:
         self.savings = Savings()
-        self._path = None if path is None else Path(path)
-        self._capacity, self._adapt = capacity, adapt
-        self._entries: OrderedDict[str, Entry] = OrderedDict()
-        if self._path is not None and self._path.exists():
-            for entry in _read(self._path):
-                self._entries[entry.key] = entry
+        self._adapt = adapt
+        self._store = Store(path, "plans", capacity)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._store)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        self._store.close()
 
     def solve(self, problem: Problem, **options: Any) -> Result:
-        """Return what `planner.solve` would, from what was found before where that will do."""
-        shape = shape_of(problem)
-        found = self._known(problem, shape, options)
-        if found is not None:
-            return found
+        """Return what `planner.solve` would, from what was found before where that will do.
+
+        A proof will always do. A plan without one will where any plan does (`mode="first"`), and where the search that
+        found it had as much time as this one would have. `statistics.search` says "cache" or "adapted" then. Problems
+        with unknown facts are always searched.
+        """
+        if problem.unknown:
+            return solve(problem, **options)
         began = time.monotonic()
+        shape = shape_of(problem)
+        found = self._known(problem, shape, options, began)
+        if found is not None:
+            return intended(problem.domain, found)
         result = solve(problem, **options)
         self.savings.misses += 1
         if result.plan is not None:
             self._keep(problem, shape, result, time.monotonic() - began)
         return result
 
-    def _known(self, problem: Problem, shape: Shape, options: dict[str, Any]) -> Result | None:
-        entry = self._entries.get(shape.key)
-        first = options.get("mode") == "first"
-        if entry is not None and (entry.proved or first):
+    def _known(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Result | None:
+        entry, first = _read(self._store.get(shape.key)), options.get("mode") == "first"
+        if entry is not None and (entry.proved or first or entry.seconds >= _patience(options) * ENOUGH):
             result = _as_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
-                self._entries.move_to_end(shape.key)
                 self.savings.hits += 1
-                self.savings.seconds += entry.seconds
+                self.savings.seconds += max(entry.seconds - (time.monotonic() - began), 0.0)
                 return result
-        return self._adapted(problem) if first and self._adapt else None
+        return self._adapted(problem, options) if first and self._adapt and not problem.wishes else None
 
-    def _adapted(self, problem: Problem) -> Result | None:
+    def _adapted(self, problem: Problem, options: dict[str, Any]) -> Result | None:
         """Return a plan made of that of a problem with a goal of the same form; None where none will do soon."""
         like, goal = _goal_of(problem)
-        for entry in reversed(self._entries.values()):
-            if entry.like == like:
-                names = {f"#{number}": name for number, name in enumerate(entry.objects)}
-                names.update(zip(entry.goal, goal, strict=True))
-                steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
-                mended = mend(problem, steps, time_limit=ADAPTING)
-                if mended.steps is None or not mended.kept:
-                    return None
-                self.savings.adapted += 1
-                reason = f"adapted from an earlier plan: {len(mended.kept)} steps kept, {len(mended.inserted)} new"
-                return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, Plan(mended.steps, problem), reason=reason)
+        limits = [each for each in (ADAPTING, options.get("time_limit")) if each is not None]
+        for entry in filter(None, map(_read, self._store.alike(like, SIMILAR))):
+            began = time.monotonic()
+            names = {f"#{number}": name for number, name in enumerate(entry.objects)}
+            names.update(zip(entry.goal, goal, strict=True))
+            steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
+            mended = mend(problem, steps, time_limit=min(limits) / SIMILAR, cancel=options.get("cancel"))
+            if mended.steps is None or not mended.kept or not validate(problem, mended.steps).valid:
+                continue
+            self.savings.adapted += 1
+            self.savings.seconds += max(entry.seconds - (time.monotonic() - began), 0.0)
+            reason = f"adapted from an earlier plan: {len(mended.kept)} steps kept, {len(mended.inserted)} new"
+            statistics = Statistics(search=ADAPTED)
+            plan = Plan(mended.steps, problem)
+            return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, statistics=statistics, reason=reason)
         return None
 
     def _keep(self, problem: Problem, shape: Shape, result: Result, seconds: float) -> None:
         numbers, (like, goal) = shape.numbers, _goal_of(problem)
         assert result.plan is not None  # noqa: S101 - the caller has looked
-        steps = tuple(
-            (step.action, tuple(numbers.get(arg, arg) for arg in step.arguments)) for step in result.plan.steps
+        entry = Entry(
+            tuple(
+                [(each.action, tuple([numbers.get(arg, arg) for arg in each.arguments])) for each in result.plan.steps]
+            ),
+            proved=result.status is Status.OPTIMAL and shape.is_whole,
+            lower_bound=result.lower_bound if shape.is_whole else None,
+            seconds=seconds,
+            goal=tuple([numbers.get(name, name) for name in goal]),
+            objects=shape.objects,
         )
-        bound = None if result.lower_bound is None else str(result.lower_bound)
-        proved = result.status is Status.OPTIMAL
-        own = tuple(numbers.get(name, name) for name in goal)
-        self._entries[shape.key] = Entry(shape.key, like, steps, proved, bound, seconds, own, shape.objects)
-        self._entries.move_to_end(shape.key)
-        while len(self._entries) > self._capacity:
-            self._entries.popitem(last=False)
-        if self._path is not None:
-            _write(self._path, self._entries)
+        self._store.put(shape.key, json.dumps(entry.to_dict()), like)
+
+
+def _patience(options: dict[str, Any]) -> float:
+    """Return the seconds that a search may take; without a limit it takes as long as the proof does."""
+    limit = options.get("time_limit", 10.0)
+    return float("inf") if limit is None else float(limit)
 
 
 def _goal_of(problem: Problem) -> tuple[str, list[str]]:
@@ -150,6 +156,10 @@ def _form(atom: Atom) -> tuple[str, int, tuple[str, ...]]:
     return atom.predicate, len(atom.args), atom.args
 
 
+def _read(text: str | None) -> Entry | None:
+    return None if text is None else Entry.of(text)
+
+
 def _as_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
     """Return the plan of `entry` for `problem`, checked; None where it does not work."""
     simulation = Simulation(problem)
@@ -157,29 +167,11 @@ def _as_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result 
     if any(simulation.rules.misfit(step) for step in steps):
         return None
     plan = Plan(tuple(Step(each.action, each.arguments, simulation.cost(each)) for each in steps), problem)
-    if not validate(problem, plan).valid:
+    verdict = validate(problem, plan)
+    if not verdict.valid:
         return None
-    bound = plan.cost if entry.proved else None
-    status, stopped = (Status.OPTIMAL, StoppedBy.EXHAUSTED) if entry.proved else (Status.SOLVED, StoppedBy.FIRST_PLAN)
-    return Result(status, stopped, plan, None if bound is None else exact(bound), reason="found before")
-
-
-def _read(path: Path) -> Iterator[Entry]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise InputError(f"{path}: a cache of format {data['format']!r}", hint="delete it, or name another file")
-        for each in data["plans"]:
-            steps = tuple((action, tuple(args)) for action, args in each.pop("steps"))
-            goal, objects = tuple(each.pop("goal")), tuple(each.pop("objects"))
-            yield Entry(steps=steps, goal=goal, objects=objects, **each)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: no cache of plans: {error}", hint="delete it, or name another file") from None
-
-
-def _write(path: Path, entries: OrderedDict[str, Entry]) -> None:
-    """Keep `entries`, all or nothing."""
-    plans = [{name: getattr(entry, name) for name in Entry.__match_args__} for entry in entries.values()]
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps({"format": FORMAT, "plans": plans}), encoding="utf-8")
-    beside.replace(path)
+    plan, bound = valued(plan, verdict), entry.lower_bound
+    proved = entry.proved and plan.charge == bound
+    status, stopped = (Status.OPTIMAL, StoppedBy.EXHAUSTED) if proved else (Status.SOLVED, StoppedBy.FIRST_PLAN)
+    statistics = Statistics(search=FOUND)
+    return Result(status, stopped, plan, None if bound is None else exact(bound), statistics, reason="found before")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import sqlite3
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import pytest
 
-from planner import Domain, Problem, Status, solve, validate
+from planner import Domain, Problem, Status, load, solve, validate
 from planner.errors import InputError
 from planner.model import Atom, Object
+from planner.plan import StoppedBy
 from planner.records import replace
 from planner.reuse import PlanCache, lift, shape_of
 from planner.testing import random_problem
@@ -106,7 +113,7 @@ def test_what_is_not_proved_is_no_answer_to_who_wants_the_proof() -> None:
 
 
 def test_a_cache_is_kept_in_a_file_and_is_no_longer_than_it_may_be(tmp_path) -> None:
-    path = tmp_path / "plans.json"
+    path = tmp_path / "plans.db"
     cache = PlanCache(path, capacity=2)
     for rooms in (3, 4, 5):
         cache.solve(courier(rooms))
@@ -117,12 +124,106 @@ def test_a_cache_is_kept_in_a_file_and_is_no_longer_than_it_may_be(tmp_path) -> 
     assert (again.savings.hits, again.savings.misses) == (1, 1)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 7, "plans": []}', '{"format": 1, "plans": [7]}'])
-def test_a_file_that_is_no_cache_is_refused(tmp_path, text) -> None:
-    path = tmp_path / "plans.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"plans\.json"):
-        PlanCache(path)
+def test_a_file_that_is_no_cache_is_refused(tmp_path) -> None:
+    text, other = tmp_path / "plans.db", tmp_path / "other.db"
+    text.write_text("no database " * 100)
+    with contextlib.closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine(x)")
+    for path in (text, other, tmp_path, tmp_path / "missing" / "plans.db"):
+        with pytest.raises(InputError, match="no cache of plans"):
+            PlanCache(path)
+    with pytest.raises(InputError, match="room for 1 or more"):
+        PlanCache(capacity=0)
+
+
+def test_a_cache_that_cannot_be_used_keeps_nobody_from_planning(tmp_path) -> None:
+    cache = PlanCache(tmp_path / "plans.db")
+    cache.solve(courier(4))
+    cache.close()
+    assert cache.solve(courier(4)).status is Status.OPTIMAL
+    assert cache.savings.misses == 2
+    assert len(cache) == 0
+
+
+def test_entries_that_mean_nothing_are_misses(tmp_path) -> None:
+    path = tmp_path / "plans.db"
+    cache = PlanCache(path)
+    cache.solve(courier(4))
+    for data in ("", "[]", "{}", '{"steps": 7}'):
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("UPDATE kept SET data = ?", (data,))
+        assert cache.solve(courier(4)).cost == 3
+    assert cache.savings.hits == 0
+
+
+def test_two_caches_of_one_file_know_what_each_other_found(tmp_path) -> None:
+    one, other = PlanCache(tmp_path / "plans.db"), PlanCache(tmp_path / "plans.db")
+    one.solve(courier(4))
+    other.solve(courier(4, "hall"))
+    assert other.savings.to_dict() == {"hits": 1, "adapted": 0, "misses": 0, "seconds": other.savings.seconds}
+
+
+def test_shapes_do_not_depend_on_the_process() -> None:
+    code = "from planner import load; from planner.reuse import shape_of; print(shape_of(load('assistant')).key)"
+    run = [sys.executable, "-c", code]
+    keys = {
+        subprocess.run(
+            run, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert keys == {f"{shape_of(load('assistant')).key}\n"}
+
+
+def test_what_python_functions_say_is_not_proved_for_others() -> None:
+    def office(names: list[str]) -> Problem:
+        domain = Domain("office", types=["room"])
+        domain.action(
+            "move",
+            {"origin": "room", "target": "room"},
+            requires=["at(origin)", "door(origin, target)"],
+            provides=["at(target)"],
+            modifies=["at(_)"],
+            cost=lambda target: 9 if target == "wet" else 1,
+        )
+        doors = [f"door({a}, {b})" for a in names[:-1] for b in names[1:]]
+        return domain.problem(
+            objects=dict.fromkeys(names, "room"), initial=[f"at({names[0]})", *doors], goal=[f"at({names[-1]})"]
+        )
+
+    cache = PlanCache()
+    assert cache.solve(office(["a", "b", "c"])).status is Status.OPTIMAL
+    wet = cache.solve(office(["a", "b", "wet"]))
+    assert (wet.status, wet.lower_bound) == (Status.OPTIMAL, 9)
+    assert cache.savings.hits == 0
+    first = cache.solve(office(["a", "b", "c"]), mode="first")
+    assert (first.status, first.lower_bound, cache.savings.hits) == (Status.SOLVED, None, 1)
+
+
+def test_an_unproved_plan_is_taken_where_search_had_as_much_time(monkeypatch) -> None:
+    def slow(problem, **options):
+        found = solve(problem, **options)
+        return replace(found, status=Status.SOLVED, stopped_by=StoppedBy.TIME, lower_bound=2)
+
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("planner.reuse.cache.solve", slow)
+    monkeypatch.setattr("planner.reuse.cache.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    cache = PlanCache()
+    cache.solve(courier(5), time_limit=5)
+    found = cache.solve(courier(5, "hall"), time_limit=5)
+    assert (found.status, found.cost, found.lower_bound) == (Status.SOLVED, 4, 2)
+    assert found.statistics.search == "cache"
+    cache.solve(courier(5), time_limit=60)
+    assert (cache.savings.hits, cache.savings.misses) == (1, 2)
+
+
+def test_plans_that_suppose_something_are_searched_each_time() -> None:
+    domain = Domain("d")
+    domain.action("go", {}, requires=["open"], provides=["in"])
+    problem = domain.problem(unknown=["open"], goal=["in"])
+    cache = PlanCache()
+    assert [cache.solve(problem).status for _ in range(2)] == [solve(problem).status] * 2
+    assert len(cache) == 0
 
 
 def test_a_template_fits_other_objects_and_more_facts() -> None:
