@@ -14,7 +14,7 @@ from planner.testing.brute import TooManyStates, brute_force_plan
 from planner.testing.random_problems import random_problem
 from planner.validate import Simulation
 
-SEEDS = range(300)
+SEEDS = range(120)
 
 
 def by_trying(problem: Problem, steps: list[Step]) -> int | None:
