@@ -192,10 +192,13 @@ class Simulation:
 
     def uses(self, step: Step) -> dict[str, Number]:
         """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""
+        action = self.problem.domain.actions[step.action]
+        if not action.uses:
+            return {}
         ready = self.rules.ready(step)
         if isinstance(ready, str):
             raise PlanError(ready)
-        return uses_of(self.problem, self.problem.domain.actions[step.action], ready.binding)
+        return uses_of(self.problem, action, ready.binding)
 
     def applicable(self) -> Iterator[Step]:
         """Yield the steps that can be applied now, each once, with their costs, in order of declaration."""
