@@ -12,7 +12,7 @@ from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
 from htn.model import HtnProblem
 from htn.strategy import HEURISTICS, SEARCHES, STOPPING, automatic, chosen
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.answer import intended, unsupported
 from planner.budget import Budget, LimitReached, check_limits
 from planner.errors import InputError, UnsupportedError
@@ -43,18 +43,37 @@ def solve(
     A `search` is one of `htn.strategy.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
+    named: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
+    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
+    budget = Budget(time_limit, memory_limit, cancel)
+    return _reasoned(problem, solve_plainly(problem, **named, **limits, on_progress=on_progress), budget)
+
+
+def solve_plainly(
+    problem: HtnProblem,
+    *,
+    mode: str = "anytime",
+    search: str | None = None,
+    heuristic: str | None = None,
+    engine: str | None = None,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Result:
+    """Return the answer as `solve` does, but for why there is no decomposition."""
     check_limits(time_limit, memory_limit)
     if creates_objects(problem.classical.domain):
         from htn.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
 
         options = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
-        return solve_with_creation(problem, solve, Budget(time_limit, memory_limit, cancel), **options)
+        return solve_with_creation(problem, solve_plainly, Budget(time_limit, memory_limit, cancel), **options)
     if problem.classical.wishes and not problem.classical.unknown:
         from htn.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
 
         named = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine, "on_progress": on_progress}
         limits = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
-        return solve_with_wishes(problem, solve, **named, **limits)
+        return solve_with_wishes(problem, solve_plainly, **named, **limits)
     if engine is not None:
         from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 
@@ -76,21 +95,24 @@ def solve(
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     free = without_constraints(problem)
-    found = answer.within_limits(
-        lambda: _reasoned(problem, _solve(free, answer, mode, search, heuristic), answer.budget)
-    )
+    found = answer.within_limits(lambda: _solve(free, answer, mode, search, heuristic))
     return intended(problem.classical.domain, found)
 
 
 def _reasoned(problem: HtnProblem, result: Result, budget: Budget) -> Result:
     """Return `result` with the reason, if there is no plan and a reason can be found soon."""
-    if result.status is not Status.UNSOLVABLE or result.reason or result.statistics.ground_seconds > REASON_SECONDS:
+    if result.status is not Status.UNSOLVABLE or result.statistics.ground_seconds > REASON_SECONDS:
         return result
     from htn.explain import why_not  # noqa: PLC0415 - loaded only where there is no plan
+    from planner.explain.conflicts import naming  # noqa: PLC0415 - as above
 
     left = REASON_SECONDS if budget.remaining is None else min(REASON_SECONDS, max(budget.remaining, 0.0))
+    within = Budget(left, budget.memory_limit, budget.cancel)
+    result = naming(problem, result, within, solve_plainly)
+    if result.reason:
+        return result
     try:
-        return replace(result, reason=why_not(problem, Budget(left, budget.memory_limit, budget.cancel)).summary)
+        return replace(result, reason=why_not(problem, within).summary)
     except (LimitReached, MemoryError):
         return result
 

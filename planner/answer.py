@@ -167,14 +167,6 @@ class Answer:
         self._on_progress(Progress(self._validated(), self._bound(), self.budget.elapsed, self._statistics()))
 
 
-def pointing(problem: Problem, result: Result) -> Result:
-    """Return `result` with a word on who can say more, where constraints may be why there is proved to be no plan."""
-    hard = any(each.utility is None for each in problem.constraints)
-    if result.status is not Status.UNSOLVABLE or result.reason or not hard:
-        return result
-    return replace(result, reason="explain_unsolvable says whether constraints and goal cannot be met together")
-
-
 def unsupported(problem: Problem, takes: Collection[str] = ()) -> Result | None:
     """Return the refusal of what search does not take, or None; this one `takes` some of it."""
     has = {

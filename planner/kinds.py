@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.annotations import TYPE_CHECKING, Any, Protocol
 from planner.errors import UnsupportedError
 from planner.model import DomainModel, Problem
+from planner.records import replace
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -108,6 +109,16 @@ def is_other_domain(value: object) -> TypeGuard[OtherDomain]:
 def is_other_problem(value: object) -> TypeGuard[OtherProblem]:
     """Return whether `value` is a problem of another kind; see `is_other_domain`."""
     return isinstance(getattr(value, "classical", None), Problem)
+
+
+def classical_of(problem: AnyProblem) -> Problem:
+    """Return the problem itself, or the classical part of one of another kind."""
+    return problem if isinstance(problem, Problem) else problem.classical
+
+
+def with_classical(problem: Any, classical: Problem) -> Any:
+    """Return `problem` with `classical`, of the same domain, in place of its classical part."""
+    return classical if isinstance(problem, Problem) else replace(problem, classical=classical)
 
 
 def not_classical(found: Named, doing: str) -> UnsupportedError:

@@ -23,7 +23,7 @@ from planner.loading.files import (
 from planner.loading.others import OtherSource, languages
 from planner.loading.source import LazyProblems, Source
 
-__all__ = ["LazyProblems", "load", "load_domain", "load_from", "open_source"]
+__all__ = ["LazyProblems", "is_readable", "load", "load_domain", "load_from", "open_source"]
 
 _PYTHON: Final = re.compile(r"(.+\.py)(?::([A-Za-z_]\w*))?\Z", re.DOTALL)
 _MANY: Final = 12
@@ -45,7 +45,7 @@ def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> 
     if problem is None:
         return _first(source)
     wanted = _path(problem)
-    if _PYTHON.match(wanted) or _is_known(Path(wanted).suffix.lower()):
+    if is_readable(wanted):
         return _from_file(wanted, source)
     own = source.problems()
     if wanted in own:
@@ -53,6 +53,11 @@ def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> 
     if Path(wanted).is_file():
         return _from_file(wanted, source)
     raise _unknown_problem(wanted, source, own)
+
+
+def is_readable(text: str) -> bool:
+    """Return whether the ending of a file's name tells that domains or problems are read from it."""
+    return _PYTHON.match(text) is not None or _is_known(Path(text).suffix.lower())
 
 
 def load_domain(domain: str | os.PathLike[str]) -> AnyDomain:

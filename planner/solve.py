@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 
-from planner.annotations import Any
-from planner.answer import Answer, intended, pointing, unsupported
+from planner.annotations import Any, Final
+from planner.answer import Answer, intended, unsupported
 from planner.budget import Budget, check_limits
 from planner.errors import InputError
 from planner.kinds import AnyProblem, is_other_problem
@@ -15,9 +16,16 @@ from planner.model import Problem
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.unclear import constraint_on_unknown
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
+from planner.records import replace
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
 from planner.workplace import Workplace
+
+REASON_SECONDS: Final = 1.0
+"""So long it is looked for what cannot be met together, where it is proved that there is no plan."""
+
+POINTING: Final = "explain_unsolvable says whether constraints and goal cannot be met together"
+"""The reason where that was not found in time."""
 
 
 def solve(
@@ -48,6 +56,36 @@ def solve(
     Raises `InputError` for names that do not exist, for limits that are none, and for mistakes in the problem that only
     grounding shows.
     """
+    began = time.monotonic()
+    options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
+    options |= {"simulations": simulations, "seed": seed, "on_progress": on_progress}
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "cancel": cancel}
+    found = solve_plainly(problem, **options, time_limit=time_limit, **limits)
+    if found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
+        return found
+    from planner.explain.conflicts import naming  # noqa: PLC0415 - loaded only where there is no plan
+
+    left = REASON_SECONDS if time_limit is None else min(REASON_SECONDS, time_limit - (time.monotonic() - began))
+    found = naming(problem, found, Budget(max(left, 0.0), **limits), solve_plainly)
+    hard = any(each.utility is None for each in problem.constraints)
+    return replace(found, reason=POINTING) if hard and not found.reason else found
+
+
+def solve_plainly(
+    problem: AnyProblem,
+    *,
+    mode: str = "anytime",
+    search: str | None = None,
+    heuristic: str | None = None,
+    engine: str | None = None,
+    simulations: int | None = None,
+    seed: int = 0,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: threading.Event | None = None,
+) -> Result:
+    """Return the answer as `solve` does, but for which demands cannot be met together where there is no plan."""
     check_simulations(search, simulations, seed)
     within: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit}
     within |= {"on_progress": on_progress, "cancel": cancel}
@@ -71,7 +109,7 @@ def solve(
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
     answer.run.seed, answer.run.most_simulations = seed, simulations
     found = answer.within_limits(lambda: _solve(answer, mode, search, heuristic))
-    return _as_intended(answer, pointing(problem, found))
+    return _as_intended(answer, found)
 
 
 def _unclear(problem: Problem) -> Result | None:
@@ -87,17 +125,19 @@ def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]
     if creates_objects(problem.domain):
         from planner.creation.rounds import solve_with_creation  # noqa: PLC0415 - few domains need it
 
-        return solve_with_creation(problem, solve, Budget(*limits), **options, on_progress=within["on_progress"])
+        return solve_with_creation(
+            problem, solve_plainly, Budget(*limits), **options, on_progress=within["on_progress"]
+        )
     if problem.deadline is not None:
         from planner.deadlines.otherwise import solve_otherwise  # noqa: PLC0415 - few problems have a deadline
 
-        found = solve_otherwise(problem, solve, **options, **within)
+        found = solve_otherwise(problem, solve_plainly, **options, **within)
         if found is not None:
             return found
     if problem.wishes and not problem.unknown:
         from planner.wishes import solve_with_wishes  # noqa: PLC0415 - few problems need it
 
-        return solve_with_wishes(problem, solve, **options, **within)
+        return solve_with_wishes(problem, solve_plainly, **options, **within)
     engine = options["engine"]
     if engine is not None:
         from planner.engines.foreign import solve_with  # noqa: PLC0415 - unified-planning is slow to import
@@ -107,7 +147,7 @@ def _otherwise(problem: Problem, options: dict[str, Any], within: dict[str, Any]
         from planner.unknown.solving import solve_with_unknown  # noqa: PLC0415 - few problems need it
 
         checked_names(options["mode"], options["search"], options["heuristic"])
-        return solve_with_unknown(problem, solve, Budget(*limits), **options, on_progress=within["on_progress"])
+        return solve_with_unknown(problem, solve_plainly, Budget(*limits), **options, on_progress=within["on_progress"])
     return None
 
 
@@ -117,7 +157,7 @@ def _as_intended(answer: Answer, found: Result) -> Result:
     if found.status is Status.UNSOLVABLE and uncertain_actions(domain):
         from planner.uncertain.hopeless import is_hopeless  # noqa: PLC0415 - few problems need it
 
-        if is_hopeless(answer.problem, answer.budget, solve):
+        if is_hopeless(answer.problem, answer.budget, solve_plainly):
             return found
     return intended(domain, found)
 

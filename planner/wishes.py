@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable
 
 from planner.annotations import TYPE_CHECKING, Any, Final
-from planner.answer import pointing
-from planner.kinds import AnyProblem
+from planner.kinds import classical_of
 from planner.model import COST, Number, Problem
 from planner.normalise.constraints import MARK
 from planner.normalise.stages import without_numbers
@@ -44,11 +43,6 @@ def valued(plan: Plan, verdict: Verdict) -> Plan:
     return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
 
 
-def classical_of(problem: AnyProblem) -> Problem:
-    """Return the problem itself, or the classical part of one of another kind."""
-    return problem if isinstance(problem, Problem) else problem.classical
-
-
 class Wishing:
     """One call of `solve`: plans are handed on as those of the declared problem, which may be of another kind."""
 
@@ -63,7 +57,6 @@ class Wishing:
         report = None if self._on_progress is None else self._report
         found = solve(compiled, on_progress=report, **options)
         result = replace(found, plan=self._declared(found.plan), reason=self._in_words(found.reason))
-        result = pointing(self._classical, result)
         settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
         return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
 

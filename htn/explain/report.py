@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.annotations import Any, Final
+from planner.explain.conflicts import Conflict
 from planner.plan import StoppedBy
 from planner.records import dataclass
 
@@ -124,7 +125,8 @@ class WhyNot:
     `failures` are the tasks that can never be done, and `goal` the parts of the goal that nothing brings about, even if
     nothing that holds ever ended: both are proved, and the deepest tasks come first. Where there are none, `dead_ends`
     were met on the way, those that got furthest first; that these are all there is (`exhausted`) is proved, too.
-    `solvable` says that a plan was met instead.
+    `solvable` says that a plan was met instead. `conflicts` are parts of the goal, constraints and budgets that cannot
+    be kept together, which is proved.
     """
 
     problem: str
@@ -134,15 +136,18 @@ class WhyNot:
     exhausted: bool = False
     solvable: bool = False
     stopped_by: StoppedBy | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
     @property
     def proved(self) -> bool:
         """Whether it is proved that there is no plan."""
-        return bool(self.failures or self.goal or self.exhausted)
+        return bool(self.failures or self.goal or self.exhausted or self.conflicts)
 
     @property
     def summary(self) -> str:
         """The deepest reason in one line; nothing where none was found."""
+        if self.conflicts:
+            return str(self.conflicts[0])
         if self.failures and self.failures[0].attempts:
             return f"{self.failures[0].task} cannot be done: {self.failures[0].attempts[0]}"
         if self.failures:
@@ -159,6 +164,7 @@ class WhyNot:
         return self.describe()
 
     def _lines(self) -> Iterator[str]:
+        yield from (f"no plan, proved: for these tasks, {each}" for each in self.conflicts)
         if self.failures:
             yield "no decomposition, proved: these tasks can never be done, even if nothing that holds ever ended"
             for failure in self.failures:
@@ -192,5 +198,6 @@ class WhyNot:
             "dead_ends": [each.to_dict() for each in self.dead_ends],
             "exhausted": self.exhausted,
             "solvable": self.solvable,
+            "conflicts": [each.to_dict() for each in self.conflicts],
             "stopped_by": self.stopped_by.name.lower() if self.stopped_by is not None else None,
         }

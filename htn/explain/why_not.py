@@ -7,6 +7,7 @@ import math
 from htn.constraints import without_constraints
 from htn.explain.choices import FirstChoices, PossibleChoices
 from htn.explain.impossible import impossible, lacking
+from htn.explain.kept import in_words
 from htn.explain.observed import observed
 from htn.explain.reach import Reach
 from htn.explain.report import Lack, WhyNot
@@ -15,7 +16,9 @@ from htn.rounds import with_enough
 from planner.annotations import Final
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
+from planner.explain.conflicts import Conflict, Kind, conflicts
 from planner.plan import StoppedBy
+from planner.records import replace
 
 EXACT_SECONDS: Final = 2.0
 """So long, and for a third of the time at most, it is tried to find each condition where it is missing."""
@@ -26,11 +29,26 @@ MEMORY_SHARE: Final = 0.7
 def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     """Return why `problem` has no plan: tasks, the methods tried, and the conditions that failed, the deepest first.
 
+    Where there are constraints and budgets, those that cannot be kept together come before.
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
+    clashing = _clashes(problem, budget)
     with collector_paused():
-        return _why_not(without_constraints(problem), budget)
+        found = in_words(_why_not(without_constraints(problem), budget), problem.classical.constraints)
+    limited = bool(clashing or problem.classical.budgets)  # that there is a plan was found without looking at budgets
+    return replace(found, conflicts=clashing, solvable=found.solvable and not limited)
+
+
+def _clashes(problem: HtnProblem, budget: Budget) -> tuple[Conflict, ...]:
+    """Return what cannot be kept together, found in half of the time."""
+    hard = any(each.utility is None for each in problem.classical.constraints)
+    if not (hard or problem.classical.budgets) or problem.classical.unknown:
+        return ()
+    from htn.solve import solve_plainly  # noqa: PLC0415 - loads all of search
+
+    found = conflicts(problem, _part(budget, 1 / 2), solve_plainly)
+    return tuple([each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)])
 
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:

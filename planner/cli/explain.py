@@ -19,6 +19,7 @@ from planner.plan import Plan, Result, Status
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
+    from planner.loading.source import Source
 
 ABOUT: Final = "Say why each step of a plan is there; or why there is no plan, and what would give one."
 
@@ -26,7 +27,7 @@ ABOUT: Final = "Say why each step of a plan is there; or why there is no plan, a
 def arguments(parser: Parser) -> None:
     """Declare what the command takes."""
     add_domain(parser)
-    add_problem(parser)
+    add_problem(parser, optional=True)
     solved_first = "The plan to explain; without one, the problem is solved first."
     parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=solved_first)
     add_limits(parser, default=10.0)
@@ -37,7 +38,7 @@ def run(
     started: float,
     *,
     domain: str,
-    problem: str,
+    problem: str | None,
     plan: Path | None,
     time_limit: float,
     memory_limit: float | None,
@@ -45,11 +46,14 @@ def run(
 ) -> Exit:
     """Print reasons."""
     from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
-    from planner.load import load  # noqa: PLC0415 - as above
+    from planner.load import load_from, open_source  # noqa: PLC0415 - as above
 
     budget = Budget(finite(time_limit), limit_memory(memory_limit), started=started)
     with interruptible(budget.remaining) as watchman:
-        loaded = load(domain, problem)
+        source = open_source(domain)
+        if plan is None and problem is not None and is_plan(problem, source):
+            plan, problem = Path(problem), None
+        loaded = load_from(source, problem)
         if plan is not None:
             return explain_given(loaded, plan, budget, watchman)
         with named(domain, problem), watchman.searching() as budget.cancel:
@@ -61,6 +65,14 @@ def run(
     elif result.status is Status.UNSOLVABLE:
         give(reasons(loaded, budget))
     return exit_of(result)
+
+
+def is_plan(text: str, source: Source) -> bool:
+    """Return whether what follows the domain is a plan for its own problem: a file that no problem is read from."""
+    from planner.load import is_readable  # noqa: PLC0415 - each command loads only what it runs
+
+    own = source.problems()
+    return bool(own) and text not in own and not is_readable(text) and Path(text).is_file()
 
 
 def explain_given(problem: AnyProblem, path: Path, budget: Budget, watchman: Watchman) -> Exit:

@@ -21,13 +21,13 @@ ABOUT: Final = "Check a plan, step by step, against the problem as it was writte
 def arguments(parser: Parser) -> None:
     """Declare what the command takes."""
     add_domain(parser)
-    add_problem(parser)
+    add_problem(parser, optional=True)
     parser.add_argument("plan", type=Path, metavar="PLAN", help="A plan in the competition's format, or in JSON.")
     add_limits(parser, default=60.0)
 
 
 def run(
-    started: float, *, domain: str, problem: str, plan: Path, time_limit: float, memory_limit: float | None
+    started: float, *, domain: str, problem: str | None, plan: Path, time_limit: float, memory_limit: float | None
 ) -> Exit:
     """Print the verdict."""
     from planner.cli.outcome import exit_of_verdict  # noqa: PLC0415 - each command loads only what it runs

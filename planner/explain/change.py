@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,12 +46,17 @@ class Change:
         }
 
 
-def change_of(problem: Problem, assumed: Iterable[Assumption], steps: Iterable[Step], *, uses_goal: bool) -> Change:
+def change_of(
+    problem: Problem, assumed: Iterable[Assumption], steps: Iterable[Step], *, uses_goal: bool
+) -> Change | None:
     """Return the change of `problem` by which `steps` become a plan, without the assumptions that they do not need.
 
-    `at_least` is left at 0: how small it is depends on what was searched.
+    `at_least` is left at 0: how small it is depends on what was searched. None where that would be late,
+    or what is assumed would break a constraint.
     """
     kept, left = list(assumed), list(steps)
+    if (problem.constraints or problem.deadline is not None) and not _works(changed(problem, kept), left):
+        return None
     for assumption in sorted(kept, key=lambda each: -each.price):
         fewer = [each for each in kept if each is not assumption]
         rest = _applicable(changed(problem, fewer), left)
@@ -63,14 +68,18 @@ def change_of(problem: Problem, assumed: Iterable[Assumption], steps: Iterable[S
 
 
 def _applicable(problem: Problem, steps: Iterable[Step]) -> list[Step] | None:
-    """Return those of `steps` that can be applied one after the other; None if they miss the goal."""
+    """Return those of `steps` that can be applied one after the other; None if that is no plan."""
     simulation = Simulation(problem)
     left = []
     for step in steps:
         if simulation.objection(step) is None:
             simulation.apply(step)
             left.append(step)
-    return left if simulation.holds(problem.goal.hard) else None
+    return left if _works(problem, left) else None
+
+
+def _works(problem: Problem, steps: Sequence[Step]) -> bool:
+    return validate(priced(problem), steps).valid
 
 
 def _plan(problem: Problem, steps: Iterable[Step]) -> Plan:

@@ -8,20 +8,27 @@ be larger than need be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
 from planner.annotations import Any, Final
-from planner.budget import Budget
+from planner.budget import Budget, LimitReached
+from planner.kinds import AnyProblem, classical_of, with_classical
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
 from planner.model.formulas import conjunction, conjuncts
-from planner.plan import Status
+from planner.plan import Result, Status
 from planner.records import dataclass, replace
 
 MOST: Final = 5
 """Conflicts that are looked for."""
 SHARE: Final = 5
 """One question may take this part of the time that is left."""
+
+
+VAGUE: Final = "no plan keeps the budget"
+"""A reason that begins so can be said better."""
+Solve = Callable[..., Result]
+"""Takes a problem, `mode`, and limits, as `planner.solve` does."""
 
 
 class Kind(Enum):
@@ -59,7 +66,8 @@ class Conflict:
 
     def __str__(self) -> str:
         more = "" if self.smallest else " (fewer may do)"
-        return f"cannot hold together{more}: {'; '.join(map(str, self.demands))}"
+        together = " together" if len(self.demands) > 1 else ""
+        return f"cannot hold{together}{more}: {'; '.join(map(str, self.demands))}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the conflict as JSON-ready data."""
@@ -75,25 +83,50 @@ def demands_of(problem: Problem) -> list[Demand]:
     return found + ([Demand(Kind.DEADLINE, problem.deadline)] if problem.deadline is not None else [])
 
 
-def conflicts(problem: Problem, budget: Budget) -> tuple[Conflict, ...]:
+def conflicts(problem: AnyProblem, budget: Budget, solve: Solve | None = None) -> tuple[Conflict, ...]:
     """Return sets of demands that cannot be met together; none where it was not proved within `budget` that any is.
 
-    Raises `InputError` as `solve` does.
+    `solve` says of a problem with some of the demands whether it has a plan; None for `planner.solve`. Raises
+    `InputError` as that does.
     """
-    return tuple(_Search(problem, budget).conflicts())
+    return tuple(_Search(problem, budget, solve).conflicts())
+
+
+def naming(problem: AnyProblem, result: Result, budget: Budget, solve: Solve) -> Result:
+    """Return `result`, that there is no plan, with the demands that cannot be met together, if that may be the reason.
+
+    It may be where there are constraints, or where limits are all that is known. `budget` is for finding out.
+    """
+    classical, said = classical_of(problem), result.reason
+    hard = any(each.utility is None for each in classical.constraints)
+    limited = classical.is_limited and (not said or said.startswith(VAGUE))
+    if result.status is not Status.UNSOLVABLE or classical.unknown or not (hard or limited):
+        return result
+    try:
+        found = next(_Search(problem, budget, solve).conflicts(), None)
+    except LimitReached:
+        found = None
+    kinds = set() if found is None else {each.kind for each in found.demands}
+    if not said or said.startswith(VAGUE):
+        return replace(result, reason=str(found)) if kinds - {Kind.GOAL} else result
+    several = found is not None and len(found.demands) > 1
+    return replace(result, reason=f"{said}; {found}") if several and Kind.CONSTRAINT in kinds else result
 
 
 class _Search:
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    def __init__(self, problem: AnyProblem, budget: Budget, solve: Solve | None) -> None:
         self._problem = problem
         self._budget = budget
+        self._solve = solve
         self._asked: dict[frozenset[int], bool | None] = {}
-        self._demands = demands_of(problem)
+        self._demands = demands_of(classical_of(problem))
 
     def conflicts(self) -> Iterator[Conflict]:
         """Yield conflicts, each once, as long as there is time."""
         found: list[frozenset[int]] = []
         open_ = [frozenset(range(len(self._demands)))]
+        if not isinstance(self._problem, Problem) and self._has_none(frozenset()) is not False:
+            return  # the tasks alone cannot be done, or nobody knows
         while open_ and len(found) < MOST:
             among = open_.pop(0)
             if any(known <= among for known in found):
@@ -130,14 +163,17 @@ class _Search:
         return self._asked[chosen]
 
     def _search(self, chosen: frozenset[int]) -> bool | None:
-        from planner.solve import solve  # noqa: PLC0415 - `solve` loads all of search
+        from planner.solve import solve_plainly  # noqa: PLC0415 - this loads all of search
 
         left = self._budget.remaining
         if left is not None and left <= 0:
             return None
-        part = demanding(self._problem, [self._demands[each] for each in sorted(chosen)])
+        demands = [self._demands[each] for each in sorted(chosen)]
+        part = with_classical(self._problem, demanding(classical_of(self._problem), demands))
         limits: dict[str, Any] = {"memory_limit": self._budget.memory_limit, "cancel": self._budget.cancel}
-        result = solve(part, mode="first", time_limit=None if left is None else left / SHARE, **limits)
+        result = (self._solve or solve_plainly)(
+            part, mode="first", time_limit=None if left is None else left / SHARE, **limits
+        )
         if result.has_plan:
             return False
         return True if result.status is Status.UNSOLVABLE else None

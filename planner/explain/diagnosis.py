@@ -18,6 +18,7 @@ from planner.explain.unreachable import Missing, Unreachable
 from planner.model import COST, Problem
 from planner.model.domain import creates_objects
 from planner.normalise import normalise
+from planner.normalise.wishes import with_spending
 from planner.plan import Plan, Status, StoppedBy
 
 
@@ -62,7 +63,7 @@ class Diagnosis:
         yield f"{self.problem} has no plan." if self.solvable is False else f"{self.problem}: no plan is known."
         for part in self.unreachable:
             yield from part.lines()
-        yield from (f"They {conflict}." for conflict in self.conflicts)
+        yield from (f"{'They' if len(conflict.demands) > 1 else 'This'} {conflict}." for conflict in self.conflicts)
         if self.solvable is False and not self.unreachable and not self.conflicts:
             yield "Each part of the goal can be reached, but not all of it by one plan: some step undoes or uses up"
             yield "what another needs."
@@ -71,7 +72,7 @@ class Diagnosis:
     def _change_lines(self) -> Iterator[str]:
         limit = f" ({self.stopped_by.value} ended the search)" if self.stopped_by is not None else ""
         if self.change is None:
-            if self.solvable is False and not self.conflicts:
+            if self.solvable is False:
                 what = "No change was found" if limit else "No change of the facts that were considered helps"
                 yield f"{what}{limit}."
             return
@@ -130,16 +131,14 @@ def unreachable_parts(problem: Problem, budget: Budget) -> tuple[Unreachable, ..
 
 def _diagnosis(problem: Problem, source: Problem, budget: Budget) -> Diagnosis:
     """Return why `problem` has no plan; what may be assumed, `source` declares."""
+    counted = with_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
     try:
-        relaxed = Relaxed(normalise(problem), budget)
+        relaxed = Relaxed(normalise(counted), budget)
         unreachable, shortfall = unreachable_goals(problem, relaxed)
     except LimitReached as limit:
         return Diagnosis(problem.name, None, stopped_by=limit.stopped_by)
     found = () if unreachable else clashes(problem, budget)
-    if COST in problem.budgets or problem.deadline is not None:  # what is assumed costs, and takes no time
-        finding = Finding()
-    else:
-        finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
+    finding = smallest_change(problem, source, shortfall, budget, reachable=not unreachable)
     solvable = False if found else _solvable(finding)
     return Diagnosis(problem.name, solvable, unreachable, finding.change, finding.plan, finding.stopped_by, found)
 
@@ -155,14 +154,14 @@ def clashes(problem: Problem, budget: Budget) -> tuple[Conflict, ...]:
 
 
 def _is_unsolvable(problem: Problem, budget: Budget) -> bool:
-    from planner.solve import solve  # noqa: PLC0415 - `solve` loads all of search
+    from planner.solve import solve_plainly  # noqa: PLC0415 - `solve` loads all of search
 
     limits: dict[str, Any] = {
         "time_limit": budget.remaining,
         "memory_limit": budget.memory_limit,
         "cancel": budget.cancel,
     }
-    return solve(problem, mode="first", **limits).status is Status.UNSOLVABLE
+    return solve_plainly(problem, mode="first", **limits).status is Status.UNSOLVABLE
 
 
 def _whatever_is_created(found: Diagnosis, problem: Problem, *, proved: bool) -> Diagnosis:

@@ -61,8 +61,10 @@ class Finding:
         """Whether nothing is left to find."""
         return self.plan is not None or (self.change is not None and self.change.proved_smallest)
 
-    def offer(self, change: Change) -> None:
-        """Keep `change` if there is none that assumes as little."""
+    def offer(self, change: Change | None) -> None:
+        """Keep `change`, if any, where there is none that assumes as little."""
+        if change is None:
+            return
         if self.change is None or _size(change) < _size(self.change):
             self.change = change
 
@@ -160,11 +162,14 @@ class _Search:
         if result.plan is not None:
             chosen, steps = split(result.plan.steps, prefix, made)
             change = change_of(self._problem, chosen, steps, uses_goal=pool.uses_goal)
-            if change.assumptions:
+            if change is None or change.assumptions:
                 finding.offer(change)
             else:
                 finding.plan = replace(change.plan, problem=self._problem)
-        finding.raise_bound(self._bound(result, pool))
+            if change is None:
+                finding.stopped_by = StoppedBy.INCOMPLETE
+        bound = self._bound(result, pool)
+        finding.raise_bound(min(bound, 1) if self._problem.constraints else bound)
         if result.status in _OPEN and not enough.is_known:
             finding.stopped_by = result.stopped_by
         self._budget.check()
@@ -176,11 +181,11 @@ class _Search:
         return assumptions(literals, prices, self._items, self._problem.initial)
 
     def _solve(self, problem: Problem, share: float, **options: Any) -> Result:
-        from planner.solve import solve  # noqa: PLC0415 - `solve` loads all of search, which a plan's story never needs
+        from planner.solve import solve_plainly  # noqa: PLC0415 - loads search, which a plan's story never needs
 
         left = self._budget.remaining
         limits = {"time_limit": None if left is None else left * share, "memory_limit": self._budget.memory_limit}
-        result = solve(problem, **{"cancel": self._budget.cancel, **limits, **options})
+        result = solve_plainly(problem, **{"cancel": self._budget.cancel, **limits, **options})
         if result.status is Status.UNSUPPORTED:
             raise UnsupportedError(result.reason)
         return result

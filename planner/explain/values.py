@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Final
 
-from planner.model import Atom, Problem, TypeHierarchy
+from planner.model import Action, Atom, Problem, TypeHierarchy
+from planner.model.actions import CostTerm
 from planner.plan import Step
 
 VALUES: Final = 10_000
@@ -15,7 +16,7 @@ VALUES: Final = 10_000
 
 
 def priced(problem: Problem) -> Problem:
-    """Return `problem` with 0 for the values that its costs may ask for and that it does not have."""
+    """Return `problem` with 0 for the values that its costs, and uses, may ask for and that it does not have."""
     missing = {atom: 0 for atom in _possible(problem) if atom not in problem.values}
     return replace(problem, values={**problem.values, **missing}) if missing else problem
 
@@ -23,7 +24,10 @@ def priced(problem: Problem) -> Problem:
 def _possible(problem: Problem) -> Iterator[Atom]:
     members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
     for name in dict.fromkeys(
-        term.predicate for action in problem.domain.actions.values() for term in action.cost if isinstance(term, Atom)
+        term.predicate
+        for action in problem.domain.actions.values()
+        for term in _terms(action)
+        if isinstance(term, Atom)
     ):
         parameters = problem.domain.functions[name].parameters
         choices = [
@@ -32,13 +36,17 @@ def _possible(problem: Problem) -> Iterator[Atom]:
         yield from (Atom(name, arguments) for arguments in islice(product(*choices), VALUES))
 
 
+def _terms(action: Action) -> list[CostTerm]:
+    return [*action.cost, *[term for used in action.uses.values() for term in used]]
+
+
 def cost_values(problem: Problem, steps: Iterable[Step]) -> Iterator[Atom]:
-    """Yield the static values that the costs of `steps` ask for, each once."""
+    """Yield the static values that the costs and uses of `steps` ask for, each once."""
     seen: set[Atom] = set()
     for step in steps:
         action = problem.domain.actions[step.action]
         binding = {parameter.name: value for parameter, value in zip(action.parameters, step.arguments, strict=True)}
-        for term in action.cost:
+        for term in _terms(action):
             if isinstance(term, Atom) and (value := term.substitute(binding)) not in seen:
                 seen.add(value)
                 yield value

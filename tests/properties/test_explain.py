@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from planner.budget import Budget
 from planner.explain import Change, Diagnosis, explain_plan, explain_unsolvable
 from planner.explain.items import Items
-from planner.model import Goal, Problem
+from planner.model import COST, Goal, Problem
 from planner.model.formulas import atoms_in, conjuncts
 from planner.normalise import normalise
 from planner.testing import Features, TooManyStates, brute_force, brute_force_plan, problems
@@ -71,6 +71,22 @@ def check_change(problem: Problem, change: Change | None) -> None:
         assert validate(change.problem, change.plan).valid
     if change is None or change.uses_goal or len(change.assumptions) > 1:
         assert not any(has_plan(single) for single in single_changes(problem))
+
+
+@settings(SLOW, max_examples=40)
+@given(problems(SMALL))
+def test_changes_keep_budgets_on_the_cost(problem: Problem) -> None:
+    assume(has_plan(problem))
+    most = brute_force(problem, STATES)
+    assume(most)
+    diagnosis = diagnosed(replace(problem, budgets={COST: most - 1}))
+    change = diagnosis.change
+    assert diagnosis.solvable is False
+    if change is not None:
+        assert validate(change.problem, change.plan).valid
+        assert change.plan.cost < most
+    if change is None or change.uses_goal or len(change.assumptions) > 1:
+        assert not any(has_plan(single) and brute_force(single, STATES) < most for single in single_changes(problem))
 
 
 @SLOW

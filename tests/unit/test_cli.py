@@ -67,6 +67,7 @@ FILES = {
     "courier.yaml": COURIER,
     "unpriced.yaml": COURIER.replace("2.5", "distance(origin, target)"),
     "plan": "(move r hall stairs)\n(move r stairs lab)\n",
+    "carried": "(move r2 hall lab)",
     "early": "(move r stairs lab)\n",
     "unknown-action": "(jump r hall stairs)\n",
     "plan.json": json.dumps(
@@ -289,6 +290,9 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
         "1. move(r, hall, stairs)\n",
         "proved optimal",
     ),
+    "why steps are there in the only problem": ("explain courier.yaml", Exit.OK, "1. move(r2, hall, lab)\n", ""),
+    "a given plan of the only problem": ("explain courier.yaml carried", Exit.OK, "1. move(r2, hall, lab)\n", ""),
+    "whether a plan of the only problem works": ("validate courier.yaml carried", Exit.OK, "valid, cost 2.5", ""),
     "why a given step is there": ("explain domain.pddl problem.pddl plan", Exit.OK, "1. move(r, hall, stairs)\n", ""),
     "why a given plan fails": ("explain domain.pddl problem.pddl early", Exit.NEGATIVE, "invalid: step 1", ""),
     "why there is no plan": ("explain domain.pddl unreachable.pddl", Exit.NEGATIVE, "door(lab, hall)", "unsolvable"),

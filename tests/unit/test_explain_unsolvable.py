@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from planner.budget import Budget
-from planner.declare import Domain, When, forbidden
+from planner.declare import Domain, When, forbidden, sometime
 from planner.explain import Cause, Diagnosis, explain_unsolvable
 from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
 from planner.model import Problem
@@ -373,7 +374,7 @@ def test_demands_that_clash_are_named() -> None:
     assert found.to_dict()["conflicts"][0]["smallest"] is True
 
 
-def test_a_budget_on_the_cost_is_a_demand_and_no_change_of_facts_pays_for_it() -> None:
+def test_a_budget_on_the_cost_is_a_demand_and_changes_of_facts_keep_it() -> None:
     shop = Domain("shop")
     shop.action("order", {"thing": "object"}, provides=["have(thing)"], cost=1, uses={"money": 5})
     shop.action("fetch", {"thing": "object"}, provides=["have(thing)"], cost=4, uses={"money": 2})
@@ -384,6 +385,35 @@ def test_a_budget_on_the_cost_is_a_demand_and_no_change_of_facts_pays_for_it() -
     )
     found = explain_unsolvable(problem, Budget(10))
     assert found.solvable is False
-    assert found.change is None
     (conflict,) = found.conflicts
     assert len(conflict.demands) == 4
+    assert found.change is not None
+    assert found.change.uses_goal
+    assert len(found.change.assumptions) == 1
+    assert validate(found.change.problem, found.change.plan).valid
+
+
+@pytest.mark.parametrize(
+    ("limits", "assumed", "cost"),
+    [
+        ({"budgets": {"cost": 8}}, "rail(a, c)", 2),
+        ({"budgets": {"money": 1}}, "road(a, c)", 5),
+        ({"deadline": 65}, "rail(a, c)", 2),
+        ({"budgets": {"cost": 8}, "constraints": [sometime("at(b)")]}, "rail(b, c)", 7),
+        ({"deadline": 5}, "at(c)", 0),
+    ],
+)
+def test_changes_keep_the_limits(limits: dict[str, Any], assumed: str, cost: int) -> None:
+    trip = Domain("trip", types=["place"])
+    legs = {"parameters": {"a": "place", "b": "place"}, "provides": ["at(b)"], "modifies": ["at(_)"]}
+    trip.action("walk", requires=["at(a)", "road(a, b)"], cost=5, duration=50, uses={"money": 1}, **legs)
+    trip.action("ride", requires=["at(a)", "rail(a, b)"], cost=2, duration=10, uses={"money": 4}, **legs)
+    initial = ["at(a)", "road(a, b)", "road(b, c)"]
+    objects = dict.fromkeys("abc", "place")
+    found = explain_unsolvable(trip.problem(objects=objects, initial=initial, goal="at(c)", **limits), Budget(10))
+    assert found.solvable is False
+    assert found.change is not None
+    assert found.change.proved_smallest
+    assert [str(each.literal) for each in found.change.assumptions] == [assumed]
+    assert found.change.plan.cost == cost
+    assert validate(found.change.problem, found.change.plan).valid
