@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from executor.planning import Planned, given, reserved, searched
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
 from executor.record import stored
 from executor.record.encoding import from_data
-from executor.record.events import GoalDropped, RunResumed, RunStarted
+from executor.record.events import Event, GoalDropped, RunResumed, RunStarted
 from executor.record.state import RunState
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
@@ -76,6 +76,8 @@ class Executor:
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
+    _left: dict[str, tuple[Sequence[Event], Problem]] = field(init=False, default_factory=dict)
+    """What has happened in runs that can be taken up again, and no journal knows."""
     _names: set[str] = field(init=False, default_factory=set)
     """The ids that runs were given, where no journal knows them."""
 
@@ -192,6 +194,14 @@ class Executor:
                 yield
         finally:
             self._runs.pop(run.id, None)
+            if self.journal is None and not run.state.status.is_over:
+                self._left[run.id] = run.told, run.state.source
+
+    def _heard(self, run: str) -> Iterator[Event]:
+        """Yield the events of a run that is not at work here; raises `RunError` and `JournalError` for one unknown."""
+        if run in self._left:
+            return iter(self._left[run][0])
+        return (from_data(each.kind, loaded(each.data)) for each in self._kept().read(run))
 
     def _driving(self, run: str) -> AbstractContextManager[int]:
         """Keep others from driving the run; gives how many events it has."""
@@ -213,19 +223,47 @@ class Executor:
         `JournalError` for a run that is not in the journal, or that another process drives, and `RunError` for
         questions that nobody has asked and for steps that do not wait.
         """
-        self._kept()
+        outcome: Outcome = await self.take_up(
+            run, answers=answers, entities=entities, results=results, fill=fill, approve=approve
+        )
+        return outcome
+
+    def take_up(
+        self,
+        run: str,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        entities: Mapping[str, object] | None = None,
+        results: Mapping[str, Any] | None = None,
+        fill: Fill | None = None,
+        approve: Callback = None,
+    ) -> Run:
+        """Begin to take up a run, and return it; awaited, it raises as `resume` does."""
         check_named(answers=answers, entities=entities, results=results)
-        with self._driving(run):
-            taken = Run(self, run, self.pricing, fill=fill, approve=approve)
-            taken.take(self.state_of(run, entities))
+        if running_loop() is None:
+            raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
+        taken = Run(self, run, self.pricing, fill=fill, approve=approve)
+        taken.start(self._taken_up(taken, answers or {}, entities, results or {}))
+        return taken
+
+    async def _taken_up(
+        self,
+        taken: Run,
+        answers: Mapping[str, Any],
+        entities: Mapping[str, object] | None,
+        results: Mapping[str, Any],
+    ) -> Outcome:
+        with self._driving(taken.id):
+            taken.take(self.state_of(taken.id, entities))
             if taken.state.status.is_over:
                 return taken.outcome
-            for question, answer in (answers or {}).items():
+            for question, answer in answers.items():
                 taken.check_answer(question, answer)
-            given_results = {step: taken.result_for(step, each) for step, each in (results or {}).items()}
+            given_results = {step: taken.result_for(step, each) for step, each in results.items()}
+            taken.told = list(self._left.pop(taken.id, ((), None))[0])
             with self._at_work(taken):
-                taken.emit(RunResumed(run))
-                for question, answer in (answers or {}).items():
+                taken.emit(RunResumed(taken.id))
+                for question, answer in answers.items():
                     taken.answer(question, answer)
                 for step, result in given_results.items():
                     taken.complete(step, result)
@@ -235,12 +273,13 @@ class Executor:
         """Return the state of a run: of one at work here as it changes, of another as the journal has it by now."""
         if run in self._runs:
             return self._runs[run].state
-        events = (from_data(each.kind, loaded(each.data)) for each in self._kept().read(run))
+        events = self._heard(run)
         first = next(events, None)
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
         plan = ActionPlan.model_validate(first.plan)
-        state = self._begun(plan, plan.problem(self.world.model, entities))
+        known = self._left[run][1] if run in self._left and entities is None else None
+        state = self._begun(plan, known or plan.problem(self.world.model, entities))
         state.apply(first)
         for event in events:
             state.apply(event)

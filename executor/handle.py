@@ -15,9 +15,11 @@ from executor.follow.listeners import Audience
 from executor.learning.pricing import Pricing
 from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
+from executor.plans.aims import aim_of
+from executor.plans.basis import Basis
 from executor.record.answers import is_approval, is_clear
 from executor.record.encoding import to_data
-from executor.record.events import Answered, Event, MemorySet, RunEnded
+from executor.record.events import Answered, Event, GoalChanged, MemorySet, RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
@@ -30,6 +32,7 @@ from executor.steps.stepping import Stepper
 from executor.world.data import dumped
 from executor.world.results import ActionResult, Wait
 from planner.errors import InputError
+from planner.model import Problem
 
 if TYPE_CHECKING:
     from executor.engine import Executor
@@ -98,6 +101,8 @@ class Run:
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self.told: list[Event] = []
+        """What has happened, where no journal keeps it."""
         self._lost: BaseException | None = None
         """Why something that happened could not be kept."""
         self._task: asyncio.Task[Outcome] | None = None
@@ -142,7 +147,9 @@ class Run:
             raise self._lost
         kind = type(event).__name__
         journal = self._executor.journal
-        if journal is not None and kind not in KEPT:
+        if journal is None:
+            self.told.append(event)
+        elif kind not in KEPT:
             status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
             try:
                 journal.append(self.id, kind, dumped(to_data(event)), status=status)
@@ -172,6 +179,44 @@ class Run:
         self.called_off.set()
         if self._state is not None and not self._home.is_closed():
             self._at_home(self._abort)
+
+    def interrupt(self) -> None:
+        """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
+
+        A run whose plan is still searched is called off.
+        """
+        if self._state is None:
+            self.cancel()
+        elif not self._home.is_closed():
+            self._at_home(self._loop.interrupt)
+
+    def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
+        """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
+
+        When the steps at work are over, the rest of the plan is patched, so that it leads there. What was done counts
+        for constraints that stay, and all that the run has spent for budgets. `basis` says why that is wanted. Raises
+        `RunError` for a run that follows a policy, does tasks, or undoes what it did, and where the run has not all the
+        objects of `problem`.
+        """
+        self.check_goal(problem)
+        self._at_home(lambda: self._change_goal(problem, reason, basis))
+
+    def check_goal(self, problem: Problem) -> None:
+        """Raise as `change_goal` does."""
+        state = self.state
+        lacking = {each.name for each in problem.objects} - {each.name for each in state.source.objects}
+        why = next(filter(None, [
+            "it follows a policy" if state.policy is not None else "",
+            "it does tasks" if state.hierarchy is not None else "",
+            "it undoes what was done" if state.is_undoing else "",
+            f"it has no {', '.join(sorted(lacking))}" if lacking else "",
+        ]), "")  # fmt: skip
+        if why:
+            raise RunError(f"the run {self.id!r} keeps its goal: {why}", hint="interrupt it, and start another one")
+
+    def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
+        self.emit(GoalChanged(aim_of(problem, basis), reason))
+        self._loop.wake()
 
     def _abort(self) -> None:
         self._stepper.abort()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from executor.ending import ended, reached, waiting
 from executor.inbox import Inbox
@@ -26,6 +27,7 @@ from executor.steps.stepping import Stepper
 from executor.world.data import data_of
 from executor.world.results import ActionResult, result_of
 
+INTERRUPTED: Final = "interrupted"
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 
@@ -40,6 +42,8 @@ class Loop:
     most: int | None = None
     stay: bool = True
     """Whether to stay while nothing but answers from outside is missing."""
+    interrupted: bool = field(init=False, default=False)
+    """Whether nothing more is to be begun, and the run ends so that it can be taken up again."""
     agenda: Agenda = field(init=False)
     inbox: Inbox = field(init=False, default_factory=Inbox)
     supervisor: Supervisor = field(init=False)
@@ -160,7 +164,9 @@ class Loop:
     @property
     def _must_pause(self) -> bool:
         """Whether no step is to be begun now."""
-        return self.stepper.aborted.is_set() or self.supervisor.is_called or bool(self.supervisor.limits.passed())
+        if self.interrupted or self.stepper.aborted.is_set():
+            return True
+        return self.supervisor.is_called or bool(self.supervisor.limits.passed())
 
     def _start(self, record: StepRecord, another: Another | None = None) -> None:
         task = self._tasks[record.id] = asyncio.create_task(self.stepper.carry_out(record, another))
@@ -196,8 +202,9 @@ class Loop:
         """Do what is to be done while no step is at work; return the end of the run, if it is that."""
         if await self._settle():
             return None
-        if self.stepper.aborted.is_set():
-            return ended(self.state, RunStatus.CANCELLED, "called off")
+        stopped = self._stopped()
+        if stopped is not None:
+            return stopped
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
         if self.agenda.has_ready:
@@ -205,6 +212,12 @@ class Loop:
         if self._records(StepStatus.WAITING):
             return None if await self._wait() else waiting(self.state)
         return None if self._follow() else await self._finish()
+
+    def _stopped(self) -> RunEnded | None:
+        """Return the end of a run that somebody has called off, or interrupted."""
+        if self.stepper.aborted.is_set():
+            return ended(self.state, RunStatus.CANCELLED, "called off")
+        return ended(self.state, RunStatus.WAITING, INTERRUPTED) if self.interrupted else None
 
     def _follow(self) -> bool:
         """Take the next step of the policy that is followed, if one is; return whether there is one, or is to be."""
@@ -249,6 +262,8 @@ class Loop:
         if self.state.is_undoing:
             return await self.supervisor.undone()
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
+        if self.state.wants_plan:
+            return None
         if verdict is Verdict.MISSING or (not self.state.has_aim and self.state.pending()):
             return await self.supervisor.missed()
         return reached(self.state, verdict)
@@ -259,6 +274,11 @@ class Loop:
     def wake(self) -> None:
         """Look again at what is to be done."""
         self.inbox.wake()
+
+    def interrupt(self) -> None:
+        """Begin nothing more, and end when the steps at work have."""
+        self.interrupted = True
+        self.wake()
 
     def complete(self, step: str, result: ActionResult) -> None:
         """Take the answer that a waiting step has got from outside: it is kept at once."""

@@ -13,6 +13,7 @@ from executor.record.events import (
     Asked,
     Disagreement,
     Event,
+    GoalChanged,
     GoalDropped,
     PlanChanged,
     RunEnded,
@@ -52,6 +53,8 @@ def news(event: Event, state: RunState) -> str | None:  # noqa: C901, PLR0911 - 
             return f"plan changed ({reason}): {kept} kept, {new} new, {dropped} dropped"
         case GoalDropped(condition, utility):
             return f"given up: {condition} (utility {utility:g})"
+        case GoalChanged(_, reason):
+            return f"something else is wanted{_after(line_of(reason))}"
         case Asked(question, _, text, choices):
             return f"question {question}: {line_of(text)}{_bracketed(choices, ' / ')}"
         case Answered(question, answer):

@@ -18,6 +18,7 @@ from executor.record.events import (
     Disagreement,
     Event,
     FactsSeen,
+    GoalChanged,
     GoalDropped,
     PlanChanged,
     RunEnded,
@@ -182,6 +183,8 @@ class Trace:
                 self._run.add_event("plan changed", _named(known))
             case GoalDropped(condition, utility):
                 self._run.add_event("goal dropped", _named({"condition": condition, "utility": utility}))
+            case GoalChanged(_, reason):
+                self._run.add_event("goal changed", _named({"reason": line_of(reason, REASON)}))
             case Asked(question, step, text):
                 self._run.add_event("asked", _named({"question": question, "step.id": step, "text": line_of(text)}))
             case Answered(question):

@@ -181,6 +181,14 @@ class GoalDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class GoalChanged:
+    """Something else is wanted from now on; `aim` has the fields of an `ActionPlan` that say what, as data."""
+
+    aim: Mapping[str, Any]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """Somebody has to say something; `known` is what is known, `choices` the answers that mean something."""
 
@@ -231,6 +239,7 @@ Event = (
     | RungTaken
     | PlanChanged
     | GoalDropped
+    | GoalChanged
     | Asked
     | Answered
     | MemorySet

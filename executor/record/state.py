@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from executor.looking.beliefs import Beliefs, is_in_place
 from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.aims import aimed
 from executor.plans.creation import Bindings, expanded, internal, likes
 from executor.plans.stated import Reader
 from executor.plans.supposed import supposed
@@ -18,6 +19,7 @@ from executor.record.events import (
     Disagreement,
     Event,
     FactsSeen,
+    GoalChanged,
     GoalDropped,
     MemorySet,
     ParametersFilled,
@@ -43,6 +45,7 @@ from planner.model import Atom, Constraint, DomainModel, Formula, Problem, SoftG
 from planner.model.actions import added
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
+from planner.records import replace
 from planner.validate.constraints import Watches
 from planner.validate.simulation import bound
 
@@ -55,6 +58,9 @@ _FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
 
 class RunState:
     """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
+
+    wants_plan = False
+    """Whether something else is wanted than what the plan was made for."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
@@ -75,8 +81,7 @@ class RunState:
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.watches = Watches(self.beliefs.simulation) if problem.constraints else None
         """What has happened of the constraints on the way, if there are any."""
-        self.run, self.model = "", plan.model
-        self.status, self.reason = RunStatus.PROPOSED, ""
+        self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent()
         self.surprises = 0
@@ -157,6 +162,8 @@ class RunState:
             case GoalDropped(condition):
                 self.dropped.append(condition)
                 self.hierarchy = None if condition == TASKS else self.hierarchy
+            case GoalChanged(aim):
+                self._aim(aim)
             case Asked(question):
                 self.questions[question] = event
             case Answered(question, answer):
@@ -211,6 +218,7 @@ class RunState:
 
     def _change(self, event: PlanChanged) -> None:
         self.changes += 1
+        self.wants_plan = False
         if event.undoes and not self.is_undoing:
             failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
             self.given_up = tuple([f"{each.step}: {each.reason}" for each in failed])
@@ -225,6 +233,18 @@ class RunState:
         self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
         if event.new and not event.undoes:
             self.patched[self._here(each.step for each in self.pending())] += 1
+
+    def _aim(self, aim: Mapping[str, Any]) -> None:
+        """Take over another goal, with what goes with it: the objects stay those of the problem."""
+        self.plan, self.source = aimed(self.plan, aim, self.source)
+        wanted = self.source
+        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
+        self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
+        self.steps.proposed |= self.plan.basis.proposed
+        self.dropped.clear()
+        self.wants_plan = True
+        watches = self.watches or Watches(self.beliefs.simulation)
+        self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 
     def _end(self, event: StepEnded) -> None:
         record = self.steps[event.step]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from executor.plans.supposed import supposed
 from executor.record.allowance import can_be_paid, left_of
@@ -121,7 +121,9 @@ class Options:
         return {note.fact: bool(note.holds) for note in self.state.beliefs.supposing(supposed(texts))}
 
     def _stated(self, problem: Problem) -> Problem:
-        problem = replace(problem, goal=Goal(self.state.goal), constraints=self.state.constraints)
+        wanted, now = self.state.problem, self.state.constraints
+        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
+        problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
         if not self.without_handler:

@@ -51,12 +51,17 @@ class Supervisor:
     @property
     def is_called(self) -> bool:
         """Whether something is amiss that the plan may have to be changed for."""
-        return bool(self.stepper.replanning) or bool(self._new()) or bool(self._belied())
+        return self._is_asked or bool(self._new()) or bool(self._belied())
 
     @property
     def is_needed(self) -> bool:
         """The same, with what was postponed until no step is at work."""
-        return bool(self.stepper.replanning) or bool(self._unattended()) or bool(self._belied())
+        return self._is_asked or bool(self._unattended()) or bool(self._belied())
+
+    @property
+    def _is_asked(self) -> bool:
+        """Whether a step asks for another plan, or something else is wanted than what the plan is for."""
+        return bool(self.stepper.replanning) or self.state.wants_plan
 
     def _belied(self) -> list[str]:
         """Return what steps that are left suppose and is known to be otherwise."""
@@ -95,7 +100,8 @@ class Supervisor:
         """Settle what is in doubt, and climb the ladder; return the end of the run where nothing helps."""
         trouble = self._unattended()
         self._asked = list(dict.fromkeys([*self.stepper.replanning, *self._belied()]))
-        is_asked = bool(self.stepper.replanning) and bool(self.state.finished)
+        last = self.state.finished[-1] if self.state.finished else None
+        asker = "" if self.state.wants_plan else last if self.stepper.replanning else None
         self.stepper.replanning.clear()
         self._seen |= {record.id for record in trouble}
         for record in trouble:
@@ -106,7 +112,6 @@ class Supervisor:
         self._seen -= again
         self._postponed -= again
         left = [record for record in trouble if record.id not in again]
-        asker = self.state.finished[-1] if is_asked else None
         return None if trouble and not left else await self._climb(left, asker)
 
     async def _climb(self, trouble: Sequence[StepRecord], asker: str | None) -> RunEnded | None:

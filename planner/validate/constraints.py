@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 
 from planner.model import OPEN, Constraint, ConstraintKind, Done
@@ -78,6 +78,15 @@ class Watches:
     def __init__(self, simulation: Simulation) -> None:
         self._all = [Watch(constraint, simulation) for constraint in simulation.problem.constraints]
         self.look(simulation)
+
+    def changed(self, constraints: Iterable[Constraint], simulation: Simulation) -> Watches:
+        """Return watches of other `constraints`: of those that stay, what has happened is known."""
+        known, twin = {watch.constraint: watch for watch in self._all}, copy(self)
+        twin._all = [known.get(each) or Watch(each, simulation) for each in constraints]  # noqa: SLF001 - its own
+        for watch in twin._all:  # noqa: SLF001 - as above
+            if watch.constraint not in known:
+                watch.look(simulation)
+        return twin
 
     def look(self, simulation: Simulation, step: Step | None = None) -> None:
         """Take in that `step` is taken; without one, the state as it is now."""
