@@ -7,6 +7,7 @@ import typer
 from benchmarks.candidates.command import candidates
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
+from benchmarks.foreign.command import foreign
 from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
@@ -30,6 +31,7 @@ for command in (
     overhead,
     patch,
     candidates,
+    foreign,
     learning,
     uncertain,
     simulations,

@@ -31,7 +31,7 @@ class Broken:
 
 def broken_plans(domain: str, size: int, wanted: int, seed: int, time_limit: float) -> Iterator[Broken]:
     """Yield so many broken plans of random problems; those for which no plan is found in `time_limit` are left out."""
-    make = _generator(domain)
+    make = generator(domain)
     for number in range(seed, seed + 20 * wanted):
         if wanted == 0:
             return
@@ -44,7 +44,8 @@ def broken_plans(domain: str, size: int, wanted: int, seed: int, time_limit: flo
             yield found
 
 
-def _generator(domain: str) -> Callable[[int, int], Problem]:
+def generator(domain: str) -> Callable[[int, int], Problem]:
+    """Return what makes problems of a shipped domain from a seed and a size, or of random domains."""
     if domain == "random":
         return lambda seed, size: random_problem(seed, Features(actions=size, objects=size))
     made: Callable[[int, int], Problem] = import_module(f"domains.{domain}.instances").generate

@@ -21,7 +21,8 @@ _ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "input", "inpu
 _LISTS: Final = ("steps", "plan", "actions", "tool_calls", "calls", "tasks")
 _MARK: Final = re.compile(r"^\s*(?:[-*•]\s+|(?:step\s*)?\d+\s*[.):]\s*)*", re.IGNORECASE)
 """Bullets and numbers before a step."""
-_CALL: Final = re.compile(r"^([^()\s]+)\s*\((.*)\)\s*;?$", re.DOTALL)
+_CALL: Final = re.compile(r"^([^()]*[^()\s])\s*\((.*)\)\s*;?$", re.DOTALL)
+"""A name, which may have spaces, and arguments."""
 _LISP: Final = re.compile(r"^\(\s*([^()]*?)\s*\)$")
 MOST: Final = 10_000
 """Steps of one plan."""

@@ -1,0 +1,86 @@
+"""Plans with mistakes as a benchmark: they are spoilt as said, repaired, replayed, and the table adds up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.cli import app
+from benchmarks.foreign.cases import SIZES, shipped, spoilt, spoilt_plans
+from benchmarks.foreign.measure import Measured, foreign_table, measure, untrue
+from benchmarks.foreign.mistakes import MISTAKES
+from executor.agent.foreign import Repaired, RepairStatus, repaired
+from planner import load, solve, validate
+from planner.records import replace
+
+
+@pytest.fixture(scope="module")
+def page():
+    problem = load("assistant", "one-page")
+    return problem, solve(problem).expect_plan()
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+@pytest.mark.parametrize("seed", range(6))
+def test_plans_with_mistakes_are_repaired(page, kind: str, seed: int) -> None:
+    case = spoilt("here", *page, kind, Random(seed))
+    measured = measure(case, 10.0)
+    assert measured.wrong == ""
+    assert measured.status is not RepairStatus.REFUSED
+    if kind == "other names":
+        assert (measured.status, measured.kept) == (RepairStatus.VALID, len(case.right))
+    if kind == "dropped":
+        assert measured.kept == measured.given < len(case.right)
+    if kind in {"misspelt", "invented"}:
+        assert measured.status is RepairStatus.REPAIRED
+        assert measured.kept < measured.given
+
+
+@pytest.mark.parametrize("source", SIZES)
+def test_each_source_gives_plans(source: str) -> None:
+    name, problem = next(shipped(source, 3))
+    assert name == source
+    assert problem == next(shipped(source, 3))[1]
+
+
+def test_a_seed_determines_the_cases() -> None:
+    drawn = [list(spoilt_plans([shipped("assistant", 1), shipped("random", 1)], 8, 5, 10.0)) for _ in range(2)]
+    assert [each.written for each in drawn[0]] == [each.written for each in drawn[1]]
+    assert [each.mistake for each in drawn[0]] == [*MISTAKES, *list(MISTAKES)[:2]]
+    assert {each.source for each in drawn[0]} == {"assistant", "random"}
+    assert all(validate(each.problem, each.right).valid for each in drawn[0])
+
+
+def test_false_claims_are_noticed(page) -> None:
+    case = spoilt("here", *page, "dropped", Random(1))
+    honest = repaired(case.problem, case.written)
+    assert untrue(case, honest) == ""
+    assert untrue(case, Repaired(RepairStatus.VALID, honest.given, replace(honest.plan, steps=honest.plan.steps[1:])))
+    cheap = tuple([replace(step, cost=0) for step in honest.plan.steps])
+    assert "costs" in untrue(case, replace(honest, plan=replace(honest.plan, steps=cheap)))
+    assert "kept" in untrue(case, replace(honest, origins=honest.origins[::-1]))
+    sound = replace(case, written=[str(step) for step in case.right.steps])
+    given = repaired(sound.problem, sound.written).given
+    assert "refused" in untrue(sound, Repaired(RepairStatus.REFUSED, given))
+
+
+def test_the_table_adds_up() -> None:
+    one = Measured("a", "dropped", RepairStatus.REPAIRED, True, 10, 8, 4, 6, 3, 10.0, 1.0)
+    two = Measured("b", "dropped", RepairStatus.REFUSED, False, 10, 0, 2, None, 3, 20.0, 2.0)
+    last = foreign_table([one, two]).splitlines()[-1]
+    cells = [each.strip() for each in last.split("|")[1:-1]]
+    assert cells == ["all", "2", "0", "1", "1", "1", "20", "40 %", "30 %", "2.00", "15", "20", "2", "2"]
+
+
+def test_the_command_takes_tasks_from_files(tmp_path: Path) -> None:
+    domain = (
+        "(define (domain d) (:predicates (p) (q)) (:action a :effect (p)) (:action b :precondition (p) :effect (q)))"
+    )
+    (tmp_path / "domain.pddl").write_text(domain)
+    (tmp_path / "p01.pddl").write_text("(define (problem x) (:domain d) (:init) (:goal (q)))")
+    ran = CliRunner().invoke(app, ["foreign", str(tmp_path), "--plans", "7", "--source", "random"])
+    assert ran.exit_code == 0, ran.output
+    assert "| competitions | 1 |" in ran.stdout
