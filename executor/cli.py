@@ -71,6 +71,9 @@ def run(
     new: Annotated[
         list[str] | None, typer.Option(metavar="TYPE", help="The sentence may name new objects of this type.")
     ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep plans, and what sentences meant, in FILE.")
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Approve all that needs approval, and what a sentence was taken to mean.")
     ] = False,
@@ -110,7 +113,14 @@ def run(
             results=_results(complete or []),
             approves=yes,
             quiet=quiet,
-            said=said(say, language_model, endpoint, tokens, new or ()),
+            said=said(
+                say,
+                model=language_model,
+                endpoint=endpoint,
+                tokens=tokens,
+                open_types=tuple(new) if new else None,
+                cache=cache,
+            ),
         )
         ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))
     except NotCarriedOut as stopped:

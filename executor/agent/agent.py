@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from executor.agent.basing import based
+from executor.agent.basing import PERSON, based
 from executor.agent.confirming import Approved, Confirm, confirmed
 from executor.agent.filling import Filler
+from executor.agent.lifting import lifted
+from executor.agent.planning import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.proposing import Proposer
+from executor.agent.reading import Readings
 from executor.engine import Executor
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
@@ -19,6 +22,7 @@ from executor.world.world import World
 from planner.declare import Domain
 from planner.model import Problem
 from planner.records import replace
+from planner.reuse import PlanCache, Template
 
 TIME_LIMIT: Final = 10.0
 """Seconds for one search."""
@@ -31,7 +35,9 @@ class Agent:
     requests are goals; with one, they may be sentences, and the open parameters of steps are filled from them.
     `confirm` is asked whether a goal is meant that a sentence led to, unless its plan only reads; `waived` goals are
     not asked about. What no fact expresses, somebody always has to confirm. `open_types` are those of which sentences
-    may name new objects. `allowance` is what each request may spend on the model. All else is for the executor.
+    may name new objects. `allowance` is what each request may spend on the model. Plans come by the first of the
+    `templates` that fits, from the `cache`, or by search (`mode` and `time_limit`); what somebody has confirmed a
+    sentence to mean is kept in `readings`. All else is for the executor.
     """
 
     def __init__(
@@ -44,14 +50,19 @@ class Agent:
         waived: bool = False,
         open_types: Collection[str] = (),
         allowance: Allowance | None = None,
+        mode: str = "anytime",
         time_limit: float | None = TIME_LIMIT,
+        cache: PlanCache | None = None,
+        templates: Sequence[Template] = (),
+        readings: Readings | None = None,
         **executing: Any,
     ) -> None:
         self.world = world if isinstance(world, World) else World(world)
         self.problem = problem or Domain.of(self.world.model).problem()
         self.model = model
         self.executor = Executor(self.world, **executing)
-        self._proposer = Proposer(self.world, model, open_types, waived, time_limit)
+        planner = Planner(cache, templates, mode, time_limit)
+        self._proposer = Proposer(self.world, model, open_types, waived, planner, readings)
         self._confirm, self._allowance = confirm, allowance or Allowance()
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
@@ -78,6 +89,7 @@ class Agent:
         if proposal.standing in {Standing.UNCONFIRMED, Standing.UNVERIFIED}:
             said = await confirmed(self._confirm, proposal)
             if said is False:
+                self.remember(proposal, meant=False)
                 proposal = replace(proposal, standing=Standing.DECLINED)
             if not said:
                 return Achieved(proposal)
@@ -98,6 +110,8 @@ class Agent:
     def start(self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
         made = based(proposal)
+        if made.plan.basis.confirmed == PERSON:
+            self.remember(proposal, meant=True)
         meter = Meter(self._allowance, proposal.usage)
         return self.executor.start(
             made,
@@ -112,6 +126,17 @@ class Agent:
         outcome = await self.executor.resume(run, fill=self._filler(words, {}, Meter(self._allowance)), **given)
         self._learn(outcome)
         return outcome
+
+    def remember(self, proposal: Proposal, *, meant: bool) -> None:
+        """Keep how the sentence of `proposal` was read, as somebody has said that it is meant, or forget it.
+
+        `achieve`, `carry_out` and `start` do this themselves.
+        """
+        self._proposer.confirmed(proposal, meant=meant)
+
+    def lift(self, outcome: Outcome, name: str = "") -> Template:
+        """Return the template that what was done in a run is an instance of; see `executor.agent.lifting`."""
+        return lifted(outcome, name)
 
     def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
         """Return what fills open parameters from `words`, with what `meter` has left to spend."""

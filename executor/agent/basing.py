@@ -23,7 +23,7 @@ def based(proposal: Proposal) -> Planned:
     if proposal.plan is None or proposal.problem is None:
         raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
     made = ActionPlan.of(proposal.plan, basis=basis_of(proposal))
-    values = proposal.improvised.values if proposal.improvised is not None else {}
+    values = proposal.improvised.values if proposal.improvised is not None else proposal.values
     steps = [
         each.model_copy(update={"parameters": dict(values[place])}) if place in values else each
         for place, each in enumerate(made.steps)
@@ -43,4 +43,7 @@ def basis_of(proposal: Proposal) -> Basis:
         unverified={} if found is None else found.unverified,
         proposing="" if found is None else found.thought,
         left=() if found is None else found.left,
+        tokens=proposal.usage.tokens,
+        cost=proposal.usage.money,
+        saved={name: amount for name, amount in proposal.saved.to_dict().items() if amount},
     )

@@ -4,29 +4,70 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 from executor.agent.missing import Missing, missing_in
 from executor.world.world import World
 from planner.budget import Budget
 from planner.explain import unreachable_parts
 from planner.model import FALSE, Problem
-from planner.plan import Result
-from planner.records import replace
+from planner.plan import Result, Statistics, Status, StoppedBy
+from planner.records import dataclass, replace
+from planner.reuse import PlanCache, Recalled, Template
 from planner.solve import solve
 
+TEMPLATE: Final = "template"
+"""What the statistics of a result name as its search, where a template gave the plan."""
 SECONDS: Final = 5.0
 """How long it is looked why there is no plan, at most."""
 
 
+Found = TypeVar("Found")
+
+
 async def searched(problem: Problem, **options: Any) -> Result:
     """Return what `planner.solve` gives; where the caller is cancelled, the search ends, too."""
+    return await _in_thread(lambda called_off: solve(problem, cancel=called_off, **options))
+
+
+async def _in_thread(search: Callable[[threading.Event], Found]) -> Found:
     called_off = threading.Event()
     try:
-        return await asyncio.to_thread(solve, problem, cancel=called_off, **options)
+        return await asyncio.to_thread(search, called_off)
     except asyncio.CancelledError:
         called_off.set()
         raise
+
+
+@dataclass(slots=True, eq=False)
+class Planner:
+    """Finds plans: by the first of the `templates` that fits, by what the `cache` has, or by search.
+
+    `mode` and `time_limit` are those of `planner.solve`. Templates are for goals without wishes.
+    """
+
+    cache: PlanCache | None = None
+    templates: Sequence[Template] = ()
+    mode: str = "anytime"
+    time_limit: float | None = 10.0
+    used: int = 0
+    """How often a template has given a plan."""
+
+    async def plan(self, problem: Problem) -> Recalled:
+        """Return what is found; where the caller is cancelled, the search ends, too."""
+        return await _in_thread(lambda called_off: self._found(problem, called_off))
+
+    def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
+        for template in () if problem.wishes else self.templates:
+            plan = template.plan_for(problem)
+            if plan is not None:
+                self.used += 1
+                statistics, reason = Statistics(search=TEMPLATE), f"by the template {template.name!r}"
+                result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, None, statistics, reason)
+                return Recalled(result, values=template.values)
+        options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
+        return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
 
 
 def able(problem: Problem, world: World) -> Problem:

@@ -6,13 +6,14 @@ from enum import Enum
 from typing import Any
 
 from executor.agent.missing import Missing
-from executor.agent.reading import Reading
+from executor.agent.reading import Reading, Understood
 from executor.agent.unmodelled import Improvised
 from executor.handle import Outcome
 from executor.language.protocol import Usage
 from planner.model import Problem
 from planner.plan import Plan, Result
-from planner.records import dataclass
+from planner.records import dataclass, field
+from planner.reuse.templates import Values
 
 
 class Standing(Enum):
@@ -32,13 +33,27 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """What was saved by plans and readings that were there already: seconds of search, calls and tokens of a model."""
+
+    seconds: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return {name: getattr(self, name) for name in ("seconds", "calls", "tokens")}
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """What a request comes to. Nothing was done yet.
 
     `problem` has the goal, and `words` say it for people; `result` is what planning gave. `readings` are all that a
     sentence may mean, `thought` is what the model said to that, and `usage` what it took. `improvised` has steps for
     what no fact expresses. `question` is what somebody has to answer, and `reason` says what is in the way, if anything
-    is; `missing` are the capabilities that are.
+    is; `missing` are the capabilities that are. `saved` is what was there already, and `understood` how it was read;
+    `values` are those of data parameters that a template gave, by the place of the step.
     """
 
     standing: Standing
@@ -53,6 +68,9 @@ class Proposal:
     usage: Usage = Usage()
     improvised: Improvised | None = None
     missing: tuple[Missing, ...] = ()
+    saved: Saved = Saved()
+    understood: Understood | None = None
+    values: Values = field(default_factory=dict)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -80,6 +98,7 @@ class Proposal:
             "question": self.question,
             "reason": self.reason,
             "usage": self.usage.to_dict(),
+            "saved": self.saved.to_dict(),
         }
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from executor.agent.confirming import only_reads
 from executor.agent.missing import missing_in
-from executor.agent.planning import able, declared, missing, searched
-from executor.agent.proposals import Proposal, Standing
-from executor.agent.reading import Reader, Reading
+from executor.agent.planning import Planner, able, declared, missing
+from executor.agent.proposals import Proposal, Saved, Standing
+from executor.agent.reading import Reader, Reading, Readings
 from executor.agent.reading.words import in_words
 from executor.agent.unmodelled import Improviser
 from executor.errors import ModelError
@@ -18,22 +18,23 @@ from executor.world.world import World
 from planner.errors import InputError
 from planner.model import Problem
 from planner.plan import Result, StoppedBy
-from planner.records import dataclass, replace
+from planner.records import dataclass, field, replace
 
 
 @dataclass(slots=True, eq=False)
 class Proposer:
     """Makes proposals of requests; nothing is done.
 
-    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them, and
-    `time_limit` is for each search.
+    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them. What
+    somebody has confirmed is `remembered`.
     """
 
     world: World
     model: LanguageModel | None = None
     open_types: Collection[str] = ()
     waived: bool = False
-    time_limit: float | None = 10.0
+    planner: Planner = field(default_factory=Planner)
+    remembered: Readings | None = None
 
     async def of_goal(self, problem: Problem) -> Proposal:
         """Return what comes of `problem`, whose goal somebody has stated."""
@@ -46,13 +47,32 @@ class Proposer:
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
-        reader = Reader(self.model, self.open_types)
+        reader = Reader(self.model, self.open_types, self.remembered)
         try:
             understood = await reader.read(sentence, problem, meter=meter, context=context)
         except ModelError as error:
             return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
-        found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, thought=understood.thought)
+        usage = understood.usage
+        saved = Saved(0.0, usage.calls, usage.tokens) if understood.is_remembered else Saved()
+        found = Proposal(
+            Standing.NOTHING,
+            sentence,
+            readings=understood.readings,
+            thought=understood.thought,
+            understood=understood,
+            saved=saved,
+        )
         return await self.of_readings(found, meter, context)
+
+    def confirmed(self, proposal: Proposal, *, meant: bool) -> None:
+        """Remember what `proposal` was taken to mean, or forget it, now that somebody has said whether it is meant."""
+        found = proposal.understood
+        if self.remembered is None or found is None or not found.key or found.meanings is None:
+            return
+        if not meant:
+            self.remembered.forget(found.key)
+        elif not found.is_remembered and len(found.readings) == 1:
+            self.remembered.keep(found.key, found.meanings, found.usage)
 
     async def of_readings(self, base: Proposal, meter: Meter, context: Sequence[Part] = ()) -> Proposal:
         """Return what comes of the readings of `base`."""
@@ -80,9 +100,12 @@ class Proposer:
 
     async def _planned(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None  # noqa: S101 - a mistake of ours
-        result = await searched(able(proposal.problem, self.world), time_limit=self.time_limit)
+        found = await self.planner.plan(able(proposal.problem, self.world))
+        result = found.result
         if result.has_plan:
-            return replace(proposal, standing=Standing.PLANNED, result=declared(result, proposal.problem))
+            saved = replace(proposal.saved, seconds=found.seconds)
+            made = declared(result, proposal.problem)
+            return replace(proposal, standing=Standing.PLANNED, result=made, saved=saved, values=found.values)
         lacks = await missing(proposal.problem, self.world)
         standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
         return replace(proposal, standing=standing, result=result, missing=lacks, reason=_said(lacks) or _why(result))
@@ -90,7 +113,7 @@ class Proposer:
     async def _improvised(self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part]) -> Proposal:
         """Return what comes of a reading parts of which no fact expresses."""
         assert self.model is not None  # noqa: S101 - somebody has read the sentence
-        improviser = Improviser(self.model, self.time_limit)
+        improviser = Improviser(self.model, self.planner.time_limit)
         able_to = able(reading.problem, self.world)
         found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
         problem = replace(found.problem, domain=reading.problem.domain)

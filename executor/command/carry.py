@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+from executor.agent.basing import based
+from executor.agent.confirming import Approved
 from executor.agent.proposals import Proposal
 from executor.command.plan_file import Todo, classical, todo
-from executor.command.saying import Said, heard
+from executor.command.saying import Listening, Said, heard
 from executor.engine import Executor, Outcome
 from executor.follow.show import Show
+from executor.planning import Planned
 from executor.plans.action_plan import ExecutionModel
 from executor.record.events import Event
 from executor.record.state import RunState
@@ -108,9 +111,11 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
         if wanted.resume is not None:
             begun = _begun_with(wanted, found)
             return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model))
-        proposal = heard(wanted, wanted.said, classical(found.problem), model, seconds)
-        assert proposal.problem is not None and proposal.plan is not None  # noqa: S101, PT018 - else nothing is heard
-        what = Todo(proposal.problem, proposal.plan)
+        problem = classical(found.problem)
+        world = _real(wanted, source, problem) if wanted.is_real else World(problem.domain)
+        proposal = heard(wanted, wanted.said, Listening(world, problem, model, seconds))
+        made = based(proposal)
+        what = Todo(made.problem, made)
         filler = wanted.said.filler(model, proposal)
         ended = _carried_out(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
@@ -139,6 +144,8 @@ def _carried_out(
     main: Coroutine[Any, Any, Outcome]
     if wanted.resume is None:
         what, options = found.given(planning())
+        if isinstance(what, Planned) and what.plan.basis.unverified:
+            options["approve"] = Approved(world.model.actions, what.plan.steps, executor.approve)
         main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)

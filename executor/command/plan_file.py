@@ -9,6 +9,7 @@ from typing import Any
 
 from executor.checks import errors_in, read_plan
 from executor.checks.sources import is_action_plan
+from executor.planning import Planned
 from executor.plans.action_plan import ActionPlan, stated
 from executor.recovery.hierarchy import Hierarchy
 from executor.world.world import actions_of
@@ -26,7 +27,7 @@ class Todo:
     """What is to be carried out: a problem, or a `plan` for it; `entities` are the Python values of objects."""
 
     problem: AnyProblem
-    plan: ActionPlan | Plan | None = None
+    plan: ActionPlan | Planned | None = None
     entities: Mapping[str, object] = field(default_factory=dict)
 
     def given(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:

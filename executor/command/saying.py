@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.agent.agent import Agent
 from executor.agent.filling import Filler
 from executor.agent.proposals import Proposal, Standing
+from executor.agent.reading import Readings
 from executor.command.dialogue import asked, chosen, confirmed, is_dialogue
 from executor.language.allowance import Allowance, Meter
 from executor.language.apart import Apart
@@ -19,10 +21,19 @@ from planner.cli.output import tell
 from planner.errors import InputError
 from planner.model import Problem
 from planner.records import dataclass, replace
+from planner.reuse import PlanCache
 
 if TYPE_CHECKING:
     from executor.command.carry import Wanted
 
+OPTIONS: Final = {
+    "model": "--language-model",
+    "endpoint": "--endpoint",
+    "tokens": "--tokens",
+    "open_types": "--new",
+    "cache": "--cache",
+}
+"""What says the fields of `Said` on the command line."""
 ROUNDS: Final = 3
 """How often somebody is asked what a sentence means."""
 HOW: Final = """\
@@ -33,6 +44,7 @@ name one by --language-model, or in the environment:
 or in ~/.config/forethought/settings.yaml, as docs/agents.md says; both need pip install 'forethought[llm]'
 """
 TERMINAL: Final = "say it on a terminal to be asked, or with --yes"
+DOUBTFUL: Final = "say it on a terminal to be asked, or in other words: --yes does not confirm what is not clear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,7 @@ class Said:
     endpoint: str | None = None
     tokens: int | None = None
     open_types: tuple[str, ...] = ()
+    cache: Path | None = None
 
     @property
     def words(self) -> list[str]:
@@ -67,16 +80,13 @@ class Said:
         return Filler(model, self.sentence, {}, meter)
 
 
-def said(
-    sentence: str | None, model: str | None, endpoint: str | None, tokens: int | None, open_types: Iterable[str]
-) -> Said | None:
+def said(sentence: str | None, **options: Any) -> Said | None:
     """Return what the command line says in words, if it does; raises `InputError` for options without a sentence."""
+    given = {name: each for name, each in options.items() if each is not None}
     if sentence is not None:
-        return Said(sentence, model, endpoint, tokens, tuple(open_types))
-    given = {"--language-model": model, "--endpoint": endpoint, "--tokens": tokens, "--new": open_types or None}
-    for option, each in given.items():
-        if each is not None:
-            raise InputError(f"{option} goes with --say", hint="such as --say 'sum up the survey'")
+        return Said(sentence, **given)
+    for name in given:
+        raise InputError(f"{OPTIONS[name]} goes with --say", hint="such as --say 'sum up the survey'")
     return None
 
 
@@ -88,27 +98,42 @@ class NotCarriedOut(Exception):  # noqa: N818 - it names what it says
         self.proposal = proposal
 
 
-def heard(wanted: Wanted, said: Said, problem: Problem, model: Apart, seconds: float | None) -> Proposal:
-    """Return what the sentence comes to in `problem`, confirmed and with a plan; searching takes `seconds` at most.
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where a sentence is heard: what can be done, how things stand, who listens, and how long planning may take."""
 
-    Raises `NotCarriedOut` where it comes to no such thing.
-    """
-    allowance = Allowance(tokens=said.tokens)
-    agent = Agent(
-        World(problem.domain),
-        problem,
-        model=model,
-        open_types=said.open_types,
-        allowance=allowance,
-        time_limit=seconds,
-    )
+    world: World
+    problem: Problem
+    model: Apart
+    seconds: float | None
+
+
+def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
+    """Return what the sentence comes to, confirmed and with a plan; raises `NotCarriedOut` where it comes to none."""
+    with contextlib.ExitStack() as opened:
+        cache = None if said.cache is None else opened.enter_context(contextlib.closing(PlanCache(said.cache)))
+        readings = None if said.cache is None else opened.enter_context(contextlib.closing(Readings(said.cache)))
+        agent = Agent(
+            where.world,
+            where.problem,
+            model=where.model,
+            open_types=said.open_types,
+            allowance=Allowance(tokens=said.tokens),
+            time_limit=where.seconds,
+            cache=cache,
+            readings=readings,
+        )
+        return _heard(wanted, said, agent)
+
+
+def _heard(wanted: Wanted, said: Said, agent: Agent) -> Proposal:
     proposal = asyncio.run(_understood(agent, said.sentence))
-    if proposal.standing is Standing.UNCONFIRMED:
-        proposal = _confirmed(wanted, proposal)
-    elif proposal.standing is Standing.PLANNED and not wanted.quiet:
-        tell(_shown(proposal))
-    if proposal.standing is not Standing.PLANNED:
+    if proposal.plan is None:
         raise NotCarriedOut(proposal)
+    if proposal.standing is not Standing.PLANNED:
+        _confirm(wanted, proposal, agent)
+    elif not wanted.quiet:
+        tell(_shown(proposal))
     return proposal
 
 
@@ -127,21 +152,30 @@ async def _understood(agent: Agent, sentence: str) -> Proposal:
     return proposal
 
 
-def _confirmed(wanted: Wanted, proposal: Proposal) -> Proposal:
-    """Return `proposal` as somebody decides: on a terminal, or by --yes where nothing is doubtful about it."""
-    if wanted.approves and not proposal.doubts:
+def _confirm(wanted: Wanted, proposal: Proposal, agent: Agent) -> None:
+    """Raise `NotCarriedOut` unless somebody says yes: on a terminal, or by --yes where all of it is clear."""
+    is_clear = proposal.standing is Standing.UNCONFIRMED and not proposal.doubts
+    if wanted.approves and is_clear:
         if not wanted.quiet:
             tell(_shown(proposal))
-        return replace(proposal, standing=Standing.PLANNED)
-    if not is_dialogue():
-        waived = "--yes does not confirm what is doubtful; say it on a terminal to be asked, or in other words"
-        return replace(proposal, reason=waived if wanted.approves else TERMINAL)
-    said = confirmed(f"{_shown(proposal)}\nIs this what you want?")
-    return replace(proposal, standing=Standing.PLANNED if said else Standing.DECLINED)
+    elif not is_dialogue():
+        raise NotCarriedOut(replace(proposal, reason="; ".join(filter(None, [proposal.reason, _waiving(is_clear)]))))
+    else:
+        meant = confirmed("\n".join(filter(None, [_shown(proposal), proposal.reason, "Is this what you want?"])))
+        agent.remember(proposal, meant=meant)
+        if not meant:
+            raise NotCarriedOut(replace(proposal, standing=Standing.DECLINED))
+
+
+def _waiving(is_clear: bool) -> str:  # noqa: FBT001 - a single one
+    return TERMINAL if is_clear else DOUBTFUL
 
 
 def _shown(proposal: Proposal) -> str:
     """Return the goal and the plan of `proposal`, and what is doubtful, for people."""
     doubts = "".join(f"\nDoubtful: {each}" for each in proposal.doubts)
+    if proposal.improvised is not None:
+        parts = proposal.improvised.unverified.items()
+        doubts += "".join(f"\nNothing can confirm {part!r}: {', '.join(steps)}" for part, steps in parts)
     plan = f"\nPlan, cost {proposal.plan.cost}:\n{proposal.plan}" if proposal.plan is not None else ""
     return f"{proposal.words}{plan}{doubts}"

@@ -102,6 +102,14 @@ class Usage:
             self.money + other.money,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls - other.calls,
+            self.input_tokens - other.input_tokens,
+            self.output_tokens - other.output_tokens,
+            self.money - other.money,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:

@@ -12,7 +12,8 @@ class Basis(BaseModel):
     said to that which read it; `confirmed` says who let it pass. `unverified` has parts of the request, word for word,
     that no fact expresses, each with the ground steps (`mail(note, ada)`) that a model proposed for it: these need
     approval, and a run of the plan is `UNVERIFIED` at best. `proposing` is what the model said to that. `left` are
-    parts that nothing serves: without them, a run is `LOWERED` at best.
+    parts that nothing serves: without them, a run is `LOWERED` at best. `tokens` and `cost`, money, are what reading
+    and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and tokens.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -24,6 +25,9 @@ class Basis(BaseModel):
     unverified: dict[str, tuple[str, ...]] = {}
     proposing: str = ""
     left: tuple[str, ...] = ()
+    tokens: int = 0
+    cost: float = 0.0
+    saved: dict[str, float] = {}
 
     @property
     def proposed(self) -> frozenset[str]:

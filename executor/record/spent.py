@@ -1,18 +1,21 @@
-"""What the steps of a run took together, all their attempts: seconds, tokens and money."""
+"""What a run took: its steps, with all their attempts, and what led to its plan: seconds, tokens and money."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from executor.plans.basis import Basis
+
 
 class Spent:
     """Adds up the metrics of results, each once: a result is told when it comes, and again when its step has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, basis: Basis) -> None:
         self.duration = 0.0
-        self.tokens = 0
-        self.cost = 0.0
+        self.tokens = basis.tokens
+        self.cost = basis.cost
+        self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
         self._returned: set[str] = set()
 
     def begun(self, step: str) -> None:
@@ -43,4 +46,4 @@ class Spent:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sums by name."""
-        return {"duration": self.duration, "tokens": self.tokens, "cost": self.cost}
+        return {"duration": self.duration, "tokens": self.tokens, "cost": self.cost, **self._saved}

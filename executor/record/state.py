@@ -83,7 +83,7 @@ class RunState:
         """What has happened of the constraints on the way, if there are any."""
         self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
-        self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent()
+        self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
         self.surprises = 0
         """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()

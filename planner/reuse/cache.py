@@ -16,14 +16,15 @@ from planner.answer import intended
 from planner.model import Atom, Problem
 from planner.model.formulas import atoms_in
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
-from planner.records import dataclass
+from planner.records import dataclass, field, replace
 from planner.repair import mend
+from planner.reuse.checked import checked
 from planner.reuse.entry import Entry
 from planner.reuse.shape import Shape, shape_of
 from planner.reuse.store import Store
+from planner.reuse.templates import Values
 from planner.solve import solve
-from planner.validate import Simulation, validate
-from planner.wishes import valued
+from planner.validate import validate
 
 CAPACITY: Final = 1000
 ADAPTING: Final = 2.0
@@ -52,6 +53,18 @@ class Savings:
         return {name: getattr(self, name) for name in ("hits", "adapted", "misses", "seconds")}
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A `result`, and the seconds that were saved by a plan that was found before.
+
+    `values` are those of data parameters, by the place of the step, where a template gave the plan.
+    """
+
+    result: Result
+    seconds: float = 0.0
+    values: Values = field(default_factory=dict)
+
+
 class PlanCache:
     """Plans by the shapes of their problems, the least recently used of more than `capacity` forgotten.
 
@@ -72,6 +85,10 @@ class PlanCache:
         self._store.close()
 
     def solve(self, problem: Problem, **options: Any) -> Result:
+        """Return what `planner.solve` would, from what was found before where that will do; see `recall`."""
+        return self.recall(problem, **options).result
+
+    def recall(self, problem: Problem, **options: Any) -> Recalled:
         """Return what `planner.solve` would, from what was found before where that will do.
 
         A proof will always do. A plan without one will where any plan does (`mode="first"`), and where the search that
@@ -79,34 +96,33 @@ class PlanCache:
         with unknown facts are always searched.
         """
         if problem.unknown:
-            return solve(problem, **options)
+            return Recalled(solve(problem, **options))
         began = time.monotonic()
         shape = shape_of(problem)
         found = self._known(problem, shape, options, began)
         if found is not None:
-            return intended(problem.domain, found)
+            self.savings.seconds += found.seconds
+            return replace(found, result=intended(problem.domain, found.result))
         result = solve(problem, **options)
         self.savings.misses += 1
         if result.plan is not None:
             self._keep(problem, shape, result, time.monotonic() - began)
-        return result
+        return Recalled(result)
 
-    def _known(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Result | None:
+    def _known(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
         entry, first = _read(self._store.get(shape.key)), options.get("mode") == "first"
         if entry is not None and (entry.proved or first or entry.seconds >= _patience(options) * ENOUGH):
             result = _as_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
                 self.savings.hits += 1
-                self.savings.seconds += max(entry.seconds - (time.monotonic() - began), 0.0)
-                return result
-        return self._adapted(problem, options) if first and self._adapt and not problem.wishes else None
+                return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
+        return self._adapted(problem, options, began) if first and self._adapt and not problem.wishes else None
 
-    def _adapted(self, problem: Problem, options: dict[str, Any]) -> Result | None:
+    def _adapted(self, problem: Problem, options: dict[str, Any], began: float) -> Recalled | None:
         """Return a plan made of that of a problem with a goal of the same form; None where none will do soon."""
         like, goal = _goal_of(problem)
         limits = [each for each in (ADAPTING, options.get("time_limit")) if each is not None]
         for entry in filter(None, map(_read, self._store.alike(like, SIMILAR))):
-            began = time.monotonic()
             names = {f"#{number}": name for number, name in enumerate(entry.objects)}
             names.update(zip(entry.goal, goal, strict=True))
             steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
@@ -114,11 +130,11 @@ class PlanCache:
             if mended.steps is None or not mended.kept or not validate(problem, mended.steps).valid:
                 continue
             self.savings.adapted += 1
-            self.savings.seconds += max(entry.seconds - (time.monotonic() - began), 0.0)
             reason = f"adapted from an earlier plan: {len(mended.kept)} steps kept, {len(mended.inserted)} new"
             statistics = Statistics(search=ADAPTED)
             plan = Plan(mended.steps, problem)
-            return Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, statistics=statistics, reason=reason)
+            result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, statistics=statistics, reason=reason)
+            return Recalled(result, max(entry.seconds - (time.monotonic() - began), 0.0))
         return None
 
     def _keep(self, problem: Problem, shape: Shape, result: Result, seconds: float) -> None:
@@ -162,15 +178,9 @@ def _read(text: str | None) -> Entry | None:
 
 def _as_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
     """Return the plan of `entry` for `problem`, checked; None where it does not work."""
-    simulation = Simulation(problem)
-    steps = [Step(action, tuple(names.get(arg, arg) for arg in args)) for action, args in entry.steps]
-    if any(simulation.rules.misfit(step) for step in steps):
+    plan, bound = checked(problem, entry.steps, names), entry.lower_bound
+    if plan is None:
         return None
-    plan = Plan(tuple(Step(each.action, each.arguments, simulation.cost(each)) for each in steps), problem)
-    verdict = validate(problem, plan)
-    if not verdict.valid:
-        return None
-    plan, bound = valued(plan, verdict), entry.lower_bound
     proved = entry.proved and plan.charge == bound
     status, stopped = (Status.OPTIMAL, StoppedBy.EXHAUSTED) if proved else (Status.SOLVED, StoppedBy.FIRST_PLAN)
     statistics = Statistics(search=FOUND)

@@ -1,4 +1,4 @@
-"""Templates: plans with parameters, written by hand or lifted from plans that worked.
+"""Templates: plans with parameters, declared or lifted from plans that worked.
 
 What a template needs is what its steps need together from the start: the kernel of a triangle table (Fikes, Hart and
 Nilsson, 1972). Where that holds of some objects, its steps lead to what it provides; the checker has the last word.
@@ -8,51 +8,66 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner.annotations import Final
-from planner.errors import InputError
+from planner.annotations import Any, Final
+from planner.documents.atoms import Notation
 from planner.model import Atom, Formula, Object, Problem, TypeHierarchy, Variable, is_variable
-from planner.model.formulas import atoms_in, conjuncts, substitute
-from planner.plan import Plan, Step
-from planner.records import dataclass
-from planner.repair.regression import Unclear, needed
-from planner.validate import Simulation, validate
+from planner.model.formulas import conjuncts
+from planner.plan import Plan
+from planner.records import dataclass, field
+from planner.reuse.checked import checked
 
-TRIED: Final = 1_000
+Values = Mapping[int, Mapping[str, Any]]
+TRIED: Final = 100
 """Choices of objects that are tried, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Steps over `parameters` (typed variables) that lead from where `requires` holds to where `provides` does."""
+    """Steps over `parameters` (typed variables) that lead from where `requires` holds to where `provides` does.
+
+    `values` are those of data parameters, by the place of the step.
+    """
 
     name: str
     parameters: tuple[Variable, ...]
     requires: Formula
     provides: Formula
     steps: tuple[tuple[str, tuple[str, ...]], ...]
+    values: Values = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the template as `read_templates` takes it, below its name."""
+        names = [each.name for each in self.parameters]
+        write = Notation(names, ())
+        steps = [str(Atom(action, tuple([arg.removeprefix("?") for arg in args]))) for action, args in self.steps]
+        return {
+            "parameters": {each.name.removeprefix("?"): " | ".join(each.types) for each in self.parameters},
+            "requires": [*write.formula(self.requires)],
+            "provides": [*write.formula(self.provides)],
+            "steps": [
+                {"step": step, "values": dict(self.values[number])} if number in self.values else step
+                for number, step in enumerate(steps)
+            ],
+        }
 
     def plan_for(self, problem: Problem) -> Plan | None:
-        """Return the template's plan for `problem` with some objects, checked; None where it does not fit."""
-        wanted, given = list(conjuncts(problem.goal.hard)), list(conjuncts(self.provides))
-        if not all(isinstance(part, Atom) for part in (*wanted, *given)):
+        """Return the template's plan for `problem` with some objects, checked.
+
+        None where it does not fit, and where nothing is to be done.
+        """
+        wanted = [part for part in conjuncts(problem.goal.hard) if isinstance(part, Atom)]
+        given = [part for part in conjuncts(self.provides) if isinstance(part, Atom)]
+        if not wanted or checked(problem, (), {}) is not None:
             return None
         objects = {each.name: each for each in problem.all_objects}
         choice = _Choice(self, problem, objects)
         for number, binding in enumerate(choice.meeting(wanted, given, {})):
             if number >= TRIED:
                 return None
-            plan = self._plan(problem, binding)
+            plan = checked(problem, self.steps, binding)
             if plan is not None:
                 return plan
         return None
-
-    def _plan(self, problem: Problem, binding: Mapping[str, str]) -> Plan | None:
-        steps = [Step(action, tuple(binding.get(arg, arg) for arg in args)) for action, args in self.steps]
-        simulation = Simulation(problem)
-        if any(simulation.rules.misfit(step) for step in steps):
-            return None
-        plan = Plan(tuple(Step(each.action, each.arguments, simulation.cost(each)) for each in steps), problem)
-        return plan if validate(problem, plan).valid else None
 
 
 class _Choice:
@@ -111,26 +126,3 @@ class _Choice:
     def _fits(self, variable: str, name: str) -> bool:
         item = self._objects.get(name)
         return item is not None and self._hierarchy.is_a(item.types, self._types[variable])
-
-
-def lift(plan: Plan, name: str = "") -> Template:
-    """Return the template that `plan`, which works, is an instance of: a parameter for each object of its problem.
-
-    Constants of the domain stay. Raises `InputError` where it cannot be told by facts what the plan needs: for
-    disjunctions, quantifiers, conditional effects and derived facts.
-    """
-    problem: Problem = plan.problem
-    goal = problem.goal.hard
-    try:
-        requires = needed(Simulation(problem), plan.steps, goal)
-    except (Unclear, ValueError):
-        hint = "templates are of plans whose conditions and effects are facts"
-        raise InputError("what this plan needs cannot be said by facts alone", hint=hint) from None
-    constants = {each.name for each in problem.domain.constants}
-    named = [arg for step in plan.steps for arg in step.arguments]
-    named += [arg for part in (goal, requires) for atom in atoms_in(part) for arg in atom.args]
-    types = {each.name: each.types for each in problem.all_objects}
-    binding = {arg: f"?{arg}" for arg in dict.fromkeys(named) if arg not in constants}
-    parameters = tuple(Variable(variable, types[arg]) for arg, variable in binding.items())
-    steps = tuple((step.action, tuple(binding.get(arg, arg) for arg in step.arguments)) for step in plan.steps)
-    return Template(name or problem.name, parameters, substitute(requires, binding), substitute(goal, binding), steps)

@@ -237,15 +237,40 @@ def test_a_template_fits_other_objects_and_more_facts() -> None:
     assert template.plan_for(courier(6, "hall", goal=5)) is None
 
 
-def test_templates_of_shipped_domains_fit_their_own_problems() -> None:
-    problem = courier(3)
+@pytest.mark.parametrize("name", ["assistant", "secretary", "runbook", "helpdesk", "courier", "tools"])
+def test_templates_of_shipped_domains_fit_their_own_problems(name) -> None:
+    problem = load(name)
     plan = solve(problem).expect_plan()
-    assert lift(plan).plan_for(problem).steps == plan.steps
+    found = lift(plan)
+    assert found.plan_for(problem).cost == plan.cost
+    assert found.plan_for(renamed(problem, 5)).cost == plan.cost
 
 
-def test_what_cannot_be_said_by_facts_is_refused() -> None:
-    domain = Domain("any")
-    domain.action("act", {}, requires=["(or (a) (b))"], provides=["c"])
-    problem = domain.problem(initial=["a"], goal=["c"])
-    with pytest.raises(InputError, match="cannot be said by facts alone"):
-        lift(solve(problem).expect_plan())
+def test_where_more_than_facts_is_needed_a_template_needs_what_its_steps_read() -> None:
+    problem = load("assistant", "one-page")
+    found = lift(solve(problem).expect_plan(), "memo")
+    assert Atom("covers", ("?survey", "?heating")) in found.requires.parts
+    plan = found.plan_for(load("assistant", "one-page"))
+    assert validate(problem, plan).valid
+    assert found.plan_for(load("assistant", "with-chart")) is None
+
+
+def test_what_does_not_work_is_not_lifted() -> None:
+    plan = solve(courier(4)).expect_plan()
+    with pytest.raises(InputError, match="cannot be lifted"):
+        lift(replace(plan, steps=plan.steps[1:]))
+
+
+def test_a_template_has_nothing_to_do_where_the_goal_holds() -> None:
+    found = lift(solve(courier(3)).expect_plan())
+    problem = courier(3)
+    assert found.plan_for(replace(problem, initial=(Atom("at", ("r2", "room2")), *problem.initial[1:]))) is None
+
+
+def test_plans_that_create_objects_are_found_again() -> None:
+    problem = load("helpdesk")
+    cache = PlanCache()
+    first = cache.solve(problem, time_limit=5)
+    again = cache.solve(renamed(problem, 3), time_limit=5)
+    assert (cache.savings.hits, again.status, again.cost) == (1, first.status, first.cost)
+    assert lift(first.expect_plan()).plan_for(renamed(problem, 4)) is not None

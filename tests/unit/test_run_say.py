@@ -28,11 +28,11 @@ def _nothing_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Say:
-    def called(sentence: str, *words: object, goal=(SUM_UP,), fill=FILL, domain="assistant") -> tuple[int, str, str]:
+    def called(sentence: str, *words: object, goal=(SUM_UP,), fill=FILL, steps=()) -> tuple[int, str, str]:
         script = tmp_path / "answers.json"
-        script.write_text(json.dumps({"goal": list(goal), "fill": list(fill)}))
+        script.write_text(json.dumps({"goal": list(goal), "fill": list(fill), "steps": list(steps)}))
         with pytest.raises(SystemExit) as end:
-            main(["run", domain, "--say", sentence, "--language-model", f"script:{script}", *map(str, words)])
+            main(["run", "assistant", "--say", sentence, "--language-model", f"script:{script}", *map(str, words)])
         said = capsys.readouterr()
         return end.value.code, said.out, said.err
 
@@ -137,7 +137,39 @@ def test_what_is_in_the_way_is_said(say: Say, meanings: list, code: Exit, said: 
 def test_what_is_doubtful_is_not_waived(say: Say) -> None:
     code, out, err = say("Sum up the survey, but do not search the web.", "--yes", goal=[SUM_UP] * 2)
     assert (code, out) == (Exit.NO_VERDICT, "")
-    assert "--yes does not confirm what is doubtful" in err
+    assert "--yes does not confirm what is not clear" in err
+
+
+UNSAID = "something readable"
+IMPROVISED = {"meanings": [{"goal": ["summarised(survey)"], "not_expressible": [UNSAID]}]}
+PROPOSED = {"parts": [{"part": UNSAID, "steps": [{"action": "proofread", "arguments": {"report": "memo"}}]}]}
+
+
+def test_what_no_fact_expresses_is_not_waived(say: Say) -> None:
+    code, out, err = say("Sum up the survey as something readable.", "--yes", goal=[IMPROVISED], steps=[PROPOSED])
+    assert (code, out) == (Exit.NO_VERDICT, "")
+    assert "for 'something readable': proofread(memo)" in err
+    assert "--yes does not confirm" in err
+
+
+def test_what_no_fact_expresses_is_approved_on_a_terminal(say: Say, terminal) -> None:
+    terminal("yes")
+    fill = [*FILL, {"values": {"style": "plain"}}]
+    code, out, err = say("Sum up the survey as something readable.", goal=[IMPROVISED], steps=[PROPOSED], fill=fill)
+    assert code == Exit.NO_VERDICT
+    assert "Nothing can confirm 'something readable': proofread(memo)" in err
+    assert "UNVERIFIED" in err
+    assert "proofread(memo)" in out
+
+
+def test_plans_and_readings_are_kept_in_a_file(say: Say, terminal, tmp_path: Path) -> None:
+    options = ("--cache", tmp_path / "kept.db", "--json")
+    terminal("yes", "yes")
+    first = json.loads(say(SENTENCE, *options)[1])
+    again = json.loads(say(SENTENCE, *options, goal=[])[1])
+    assert (first["status"], again["status"]) == ("SUCCEEDED", "SUCCEEDED")
+    assert (first["proposal"]["usage"]["calls"], again["proposal"]["usage"]["calls"]) == (1, 0)
+    assert again["proposal"]["saved"]["calls"] == again["metrics"]["saved_calls"] == 1
 
 
 def test_an_open_question_is_answered_when_the_run_is_taken_up(say: Say, tmp_path: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Final
 
 from executor.agent.reading.answer import INSTRUCTIONS, Meaning, Meanings
 from executor.agent.reading.objections import doubts_about, mistakes_in, types_asked
+from executor.agent.reading.remembered import Readings, Remembered, key_of
 from executor.agent.reading.wanted import wanted
 from executor.agent.reading.words import in_words
 from executor.agent.vocabulary import present, vocabulary
 from executor.language.allowance import Meter
 from executor.language.checked import ROUNDS, TIMEOUT, answered
-from executor.language.protocol import LanguageModel, Origin, Part, Purpose, Request
+from executor.language.protocol import LanguageModel, Origin, Part, Purpose, Request, Usage
 from planner.budget import Budget
 from planner.explain.unreachable import Unreachable
 from planner.model import Problem
@@ -46,20 +47,36 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What a sentence may mean: no reading where it asks for nothing, several where it is ambiguous."""
+    """What a sentence may mean: no reading where it asks for nothing, several where it is ambiguous.
+
+    `meanings` is that as the model said it, under a `key` by which it may be remembered. `usage` is what reading it
+    took, or had taken where it was remembered: then there were no `rounds`.
+    """
 
     sentence: str
     readings: tuple[Reading, ...]
     thought: str = ""
     rounds: int = 1
+    key: str = ""
+    meanings: Meanings | None = None
+    usage: Usage = Usage()
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether nobody had to read it."""
+        return not self.rounds
 
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """Reads sentences with a `model`; new objects of `open_types` are made, all others asked for."""
+    """Reads sentences with a `model`; new objects of `open_types` are made, all others asked for.
+
+    What is `remembered` is not read again, unless something was said before.
+    """
 
     model: LanguageModel
     open_types: Collection[str] = ()
+    remembered: Readings | None = None
     rounds: int = ROUNDS
     timeout: float = TIMEOUT
 
@@ -75,12 +92,26 @@ class Reader:
         asked = Part("What the user wants", sentence, Origin.USER)
         parts = (Part("What there is", vocabulary(problem)), state, *context, asked)
         request = Request(Purpose.GOAL, INSTRUCTIONS, parts, Meanings)
-        judge = _Judge(sentence, problem)
+        judge, key = _Judge(sentence, problem), "" if context else key_of(request)
+        known = self._known(judge, key)
+        if known is not None:
+            return self._understood(judge, known.meanings, 0, key, known.usage)
+        meter = meter or Meter()
+        before = meter.spent
         found = await answered(
             self.model, request, Meanings, check=judge, meter=meter, rounds=self.rounds, timeout=self.timeout
         )
-        readings = {each.words: each for each in (self._reading(judge, one) for one in found.value.meanings)}
-        return Understood(sentence, tuple(readings.values()), found.value.thought, found.rounds)
+        return self._understood(judge, found.value, found.rounds, key, meter.spent - before)
+
+    def _known(self, judge: _Judge, key: str) -> Remembered | None:
+        """Return what is remembered, if there is nothing wrong with it."""
+        found = self.remembered.get(key) if self.remembered is not None and key else None
+        wrong = found is not None and any(judge.mistakes(found.meanings))
+        return None if wrong else found
+
+    def _understood(self, judge: _Judge, said: Meanings, rounds: int, key: str, usage: Usage) -> Understood:
+        readings = {each.words: each for each in (self._reading(judge, one) for one in said.meanings)}
+        return Understood(judge.sentence, tuple(readings.values()), said.thought, rounds, key, said, usage)
 
     def _reading(self, judge: _Judge, meaning: Meaning) -> Reading:
         problem = wanted(judge.problem, meaning)
@@ -104,12 +135,16 @@ class _Judge:
 
     def __call__(self, answer: Meanings) -> list[str]:
         """Return mistakes, or else doubts that were not told yet."""
-        found = [each for one in answer.meanings for each in mistakes_in(self.sentence, self.problem, one)]
+        found = self.mistakes(answer)
         if found:
             return found
         doubts = [each for one in answer.meanings for each in self._doubts(one) if each not in self.said]
         self.said.update(doubts)
         return doubts
+
+    def mistakes(self, answer: Meanings) -> list[str]:
+        """Return what cannot stay as it is."""
+        return [each for one in answer.meanings for each in mistakes_in(self.sentence, self.problem, one)]
 
     def _doubts(self, meaning: Meaning) -> list[str]:
         unreachable = unreachable_in(wanted(self.problem, meaning))
