@@ -14,10 +14,13 @@ from planner.cli.limiting import limited
 from planner.cli.limits import left, limit_memory
 from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import whole
+from planner.cli.wishing import wishing
 from planner.errors import InputError, UnsupportedError
 from planner.plan import Plan, StoppedBy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from planner.candidates import CandidateSet
     from planner.cli.parser import Parser
     from planner.selection import Ranking
@@ -35,7 +38,7 @@ def add_choosing(parser: Parser) -> None:
     parser.add_argument("--rank", metavar="BY", help=by)
     rule = "Leave out plans that break it: 'never WHAT', 'at most 2 WHAT', 'only if approved WHAT'."
     parser.add_argument("--rule", action="append", metavar="RULE", help=rule)
-    front = "Leave out plans that are worse than another by all criteria of '--rank'."
+    front = "Leave out plans that are no better than another by any criterion of '--rank', or of all that there are."
     parser.add_argument("--pareto", action="store_true", help=front)
 
 
@@ -63,6 +66,7 @@ def run_choosing(
     pareto: bool,
     budget: Any,
     deadline: Any,
+    soft: Any,
     time_limit: float,
     memory_limit: float | None,
     plan_file: Path | None,
@@ -77,7 +81,7 @@ def run_choosing(
     memory = limit_memory(memory_limit)
     try:
         with interruptible(left(time_limit, started)) as watchman:
-            loaded = _loaded(domain, problem, budget, deadline)
+            loaded = wishing(_loaded(domain, problem, budget, deadline), soft)
             with watchman.searching() as cancel:
                 limits: dict[str, Any] = {"time_limit": left(time_limit, started), "memory_limit": memory}
                 which = {"within": within, "orders": orders, "wasteful": wasteful}
@@ -127,7 +131,24 @@ def _ranked(found: CandidateSet, by: str | None, rules: list[str] | None, *, par
         return None
     from planner.selection import rank  # noqa: PLC0415 - as above
 
-    return rank(found.plans, by or "cost", rules=rules or (), pareto=pareto)
+    return rank(found.plans, by or _criteria(found.plans, pareto=pareto), rules=rules or (), pareto=pareto)
+
+
+def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
+    """Return the criteria where none are named: the cost, and for `pareto` all that may tell these plans apart."""
+    if not pareto or not plans:
+        return ["cost"]
+    from planner.kinds import classical_of  # noqa: PLC0415 - as above
+    from planner.model.domain import resources, uncertain_actions  # noqa: PLC0415 - as above
+
+    problem = classical_of(plans[0].problem)
+    lasting = any(each.duration for each in problem.domain.actions.values())
+    there = {
+        "duration": lasting and plans[0].tree is None,
+        "risk": bool(uncertain_actions(problem.domain)),
+        "forgone": bool(problem.wishes),
+    }
+    return ["cost", *[name for name, is_there in there.items() if is_there], *resources(problem.domain)]
 
 
 def summary(found: CandidateSet) -> str:

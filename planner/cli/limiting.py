@@ -18,7 +18,7 @@ def add_limiting(parser: Parser) -> None:
     most = "What a plan may cost ('cost=9') or use of a resource ('money=5'); once for each."
     parser.add_argument("--budget", action="append", type=_budget, metavar="NAME=AMOUNT", help=most)
     soon = "How long a plan may take, where steps that need not wait for each other run at once."
-    parser.add_argument("--deadline", type=amount, metavar="SECONDS", help=soon)
+    parser.add_argument("--deadline", type=_seconds, metavar="SECONDS", help=soon)
 
 
 def _budget(text: str) -> tuple[str, Number]:
@@ -29,6 +29,16 @@ def _budget(text: str) -> tuple[str, Number]:
 
         raise ArgumentTypeError(f"{text!r} is no budget, such as 'money=5'")
     return name, amount(number)
+
+
+def _seconds(text: str) -> Number:
+    """Read a time, above 0."""
+    found = amount(text)
+    if not found:
+        from argparse import ArgumentTypeError  # noqa: PLC0415 - only mistakes need it
+
+        raise ArgumentTypeError("the deadline is 0; it must be above 0, in seconds")
+    return found
 
 
 def limited(loaded: AnyProblem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> AnyProblem:

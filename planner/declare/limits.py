@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Protocol
 
 from planner.declare.numbers import decimal, number
 from planner.declare.places import Place
 from planner.declare.syntax import shown
 from planner.errors import did_you_mean
-from planner.model import COST, OPEN, Atom, DomainModel, Number
+from planner.model import COST, OPEN, Atom, DomainModel, Number, Problem
 from planner.model.actions import has_open
 from planner.model.domain import resources
+from planner.model.hidden import ROUNDING, hidden
 from planner.model.numbers import exact_number
 
 
@@ -79,6 +81,19 @@ def likely_of(
             elif found is by_name:
                 raise here.error(f"{fact} is said to be likely, but is stated to hold", "leave out one of them")
     return by_pattern | by_name
+
+
+def check_likely(problem: Problem, value: Mapping[Any, Any], facts: Facts, place: Place) -> None:
+    """Raise an error where facts of which only one can hold are said in `value` to be likelier than that, together."""
+    for variable in hidden(problem):
+        stated = [fact for fact in variable.facts if fact in problem.likely]
+        total = sum([Fraction(problem.likely[fact]) for fact in stated], Fraction(0))
+        if total > 1 + ROUNDING:
+            keys = [key for key in value if any(facts.pattern(key, place).matches(fact) for fact in stated)]
+            here = place.within(keys[-1]) if isinstance(keys[-1], str) else place
+            listed = ", ".join(map(str, stated))
+            message = f"only one of {listed} can hold, and their probabilities sum to {float(total):g}"
+            raise here.error(message, "let them sum to 1 at most")
 
 
 def _covers(pattern: Atom, other: Atom) -> bool:

@@ -11,7 +11,7 @@ from planner.collector import collector_paused
 from planner.declare.checks import opened
 from planner.declare.conditions import Conditions
 from planner.declare.constraints import Constraints, constraints_of
-from planner.declare.limits import budgets_of, deadline_of, likely_of
+from planner.declare.limits import budgets_of, check_likely, deadline_of, likely_of
 from planner.declare.marks import Condition, Patterns
 from planner.declare.numbers import number
 from planner.declare.places import Place
@@ -94,7 +94,7 @@ class ProblemBuilder:
         with collector_paused():
             facts = self._facts(initial, place.within("initial"))
         hidden = self._unknown(unknown, place.within("unknown"))
-        return Problem(
+        found = Problem(
             name=name,
             domain=self._domain,
             objects=self._given,
@@ -110,6 +110,9 @@ class ProblemBuilder:
             ran=tuple([self._action(text, place.within("ran")) for text in ran]),
             entities=entities,
         )
+        if likely:
+            check_likely(found, likely, self, place.within("likely"))
+        return found
 
     def condition(self, value: Condition, place: Place) -> Formula:
         """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""

@@ -30,9 +30,10 @@ from planner.model import (
 )
 from planner.model.actions import added, deleted
 from planner.model.formulas import atoms_in, conjunction, conjuncts
+from planner.normalise.counters import effect
 from planner.normalise.declarations import to_adl
 from planner.normalise.happenings import Before, Watching
-from planner.normalise.monitors import Monitor, effect, monitor
+from planner.normalise.monitors import Monitor, monitor
 from planner.normalise.observers import observer
 from planner.normalise.regression import both, either, opposite
 from planner.records import dataclass, replace

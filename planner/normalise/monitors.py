@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.model import FALSE, TRUE, Atom, Constraint, ConstraintKind, Formula, Literal, Not, When
+from planner.model import FALSE, TRUE, Atom, Constraint, ConstraintKind, Formula, Not, When
+from planner.normalise.counters import UNCOUNTED, Counter, effect
 from planner.normalise.happenings import Before, Watched, Watching
 from planner.normalise.regression import both, either, opposite
 from planner.records import dataclass
@@ -49,22 +50,13 @@ def monitor(constraint: Constraint, name: str, watching: Watching) -> Monitor:
             return _sometime(what, name)
         case ConstraintKind.AT_MOST if constraint.times == 0:
             return Monitor(breaks=what.newly, broken=what.at_start)
+        case ConstraintKind.AT_MOST if constraint.times >= UNCOUNTED:
+            return Monitor()
         case ConstraintKind.AT_MOST:
             return _at_most(what, constraint.times, name)
     assert constraint.other is not None  # noqa: S101 - these kinds relate two
     other = watching.watched(constraint.other)
     return (_before if constraint.kind is ConstraintKind.BEFORE else _never_after)(what, other, name)
-
-
-def effect(condition: Formula, *literals: Literal) -> list[When]:
-    """Return the effect, if it ever happens."""
-    return [] if condition == FALSE else [When(condition, literals)]
-
-
-def counting(begins: Formula, levels: list[Atom]) -> list[When]:
-    """Return the effects that count one more beginning: a level is reached where the one below it was."""
-    below: list[Formula] = [TRUE, *levels]
-    return [each for level, known in zip(levels, below, strict=False) for each in effect(both([begins, known]), level)]
 
 
 def _sometime(what: Watched, name: str) -> Monitor:
@@ -75,15 +67,15 @@ def _sometime(what: Watched, name: str) -> Monitor:
 
 
 def _at_most(what: Watched, times: int, name: str) -> Monitor:
-    levels = [Atom(f"{name}-{number}") for number in range(1, times + 1)]
+    counter = Counter(name, times)
 
     def effects(before: Before) -> list[When]:
-        return counting(what.newly(before) if times == 1 else what.begins(before), levels)
+        return counter.effects(what.newly(before) if times == 1 else what.begins(before))
 
     def breaks(before: Before) -> Formula:
-        return both([what.begins(before), levels[-1]])
+        return both([what.begins(before), counter.full])
 
-    return Monitor(tuple(levels[:1]) if what.at_start else (), breaks, effects)
+    return Monitor(counter.once if what.at_start else (), breaks, effects)
 
 
 def _before(what: Watched, other: Watched, name: str) -> Monitor:

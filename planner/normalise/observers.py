@@ -7,8 +7,9 @@ at the end. This is also the plain twin of `planner.normalise.monitors`.
 from __future__ import annotations
 
 from planner.model import FALSE, Atom, Constraint, ConstraintKind, Formula, Not, When
+from planner.normalise.counters import UNCOUNTED, Counter, effect
 from planner.normalise.happenings import Before, Watched, Watching
-from planner.normalise.monitors import Monitor, counting, effect
+from planner.normalise.monitors import Monitor
 from planner.normalise.regression import both, either, opposite
 
 
@@ -21,6 +22,8 @@ def observer(constraint: Constraint, name: str, watching: Watching) -> Monitor:
             return Monitor(breaks=lambda before: what.fails(before) if what.is_step else broken, final=opposite(broken))
         case ConstraintKind.SOMETIME:
             return Monitor(effects=lambda before: effect(_left(what, before), seen), final=either([seen, _now(what)]))
+        case ConstraintKind.AT_MOST if constraint.times >= UNCOUNTED:
+            return Monitor()
         case ConstraintKind.AT_MOST:
             return _at_most(what, constraint.times, name)
     assert constraint.other is not None  # noqa: S101 - these kinds relate two
@@ -43,22 +46,23 @@ def _left(what: Watched, before: Before) -> Formula:
 
 
 def _at_most(what: Watched, times: int, name: str) -> Monitor:
-    levels, held = [Atom(f"{name}-{number}") for number in range(1, times + 1)], Atom(f"{name}-held")
+    counter, held = Counter(name, times), Atom(f"{name}-held")
+    full = [counter.full] if times else []
     begins_now = both([_now(what), Not(held)])
 
     def begins(before: Before) -> Formula:
         return either([begins_now, _step(what, before)])
 
     def effects(before: Before) -> list[When]:
-        found = counting(begins(before), levels)
+        found = counter.effects(begins(before))
         if what.is_step:
             return found
         return [*found, *effect(what.condition, held), *effect(what.negation, Not(held))]
 
     return Monitor(
-        breaks=lambda before: both([begins(before), *levels[-1:]]),
+        breaks=lambda before: both([begins(before), *full]),
         effects=effects,
-        final=opposite(both([begins_now, *levels[-1:]])),
+        final=opposite(both([begins_now, *full])),
     )
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from planner.errors import InputError, did_you_mean
-from planner.model import Action, DomainModel, Number
+from planner.model import Action, Number, Problem
 from planner.model.numbers import exact_number
 from planner.order.timing import makespan
 from planner.plan import Plan, Step, exact_sum
@@ -86,10 +86,10 @@ KNOWN: Final[Mapping[str, Criterion]] = {
 """The criteria that every domain has; the resources of its actions, and `count …`, come on top."""
 
 
-def criterion(what: str | Criterion | Measure, domain: DomainModel) -> Criterion:
+def criterion(what: str | Criterion | Measure, problem: Problem) -> Criterion:
     """Return the criterion that is meant: by its name (with `-` before it, more is better), or by a function of plans.
 
-    Raises `InputError` for what means none in `domain`.
+    Raises `InputError` for what means none in `problem`.
     """
     if isinstance(what, Criterion):
         return what
@@ -99,14 +99,14 @@ def criterion(what: str | Criterion | Measure, domain: DomainModel) -> Criterion
         raise InputError(f"{what!r} is no criterion", hint="give a name, or a function from a plan to a number")
     name = what.strip()
     if name.startswith("-"):
-        found = criterion(name[1:], domain)
+        found = criterion(name[1:], problem)
         return Criterion(found.name, found.measure, found.unit, not found.more)
     if name in KNOWN:
         return KNOWN[name]
     if name.startswith(COUNT):
-        steps = steps_meant(name.removeprefix(COUNT), domain)
+        steps = steps_meant(name.removeprefix(COUNT), problem)
         return Criterion(f"{COUNT}{steps}", lambda plan: len(steps.among(plan)), "steps")
-    known = dict.fromkeys(resource for action in domain.actions.values() for resource in action.uses)
+    known = dict.fromkeys(resource for action in problem.domain.actions.values() for resource in action.uses)
     if name not in known:
         names = [*KNOWN, *known]
         hint = did_you_mean(name, names) or f"there are {', '.join(names)} and 'count ACTION'"

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.model import DomainModel, Number
+from planner.model import Number, Problem
 from planner.plan import exact, exact_sum
 from planner.records import dataclass
 from planner.selection.criteria import Criterion, criterion
@@ -50,32 +50,32 @@ class Order:
         return [each.charge(value) for each, value in zip(self.criteria, values, strict=True)]
 
 
-def order(by: Any, domain: DomainModel) -> Order:
+def order(by: Any, problem: Problem) -> Order:
     """Return the order that `by` means: see `rank`. Raises `InputError` where it means none."""
     if isinstance(by, Order):
         return by
     if isinstance(by, str):
-        return _read(by, domain)
+        return _read(by, problem)
     if isinstance(by, Mapping):
-        return _weighted([(criterion(name, domain), weight) for name, weight in by.items()])
+        return _weighted([(criterion(name, problem), weight) for name, weight in by.items()])
     if callable(by) or isinstance(by, Criterion):
         by = [by]
     if not isinstance(by, Iterable):
         raise InputError(f"{by!r} is no order of plans", hint="give criteria: 'cost, duration' or '2*cost + duration'")
-    return _in_turn([criterion(each, domain) for each in by])
+    return _in_turn([criterion(each, problem) for each in by])
 
 
-def _read(text: str, domain: DomainModel) -> Order:
+def _read(text: str, problem: Problem) -> Order:
     """Return the order that `text` writes: `cost, duration` or `2*cost + duration`."""
     if "*" not in text and "+" not in text:
-        return _in_turn([criterion(name, domain) for name in _split(text)])
+        return _in_turn([criterion(name, problem) for name in _split(text)])
     terms, place = list[tuple[Criterion, Any]](), 0
     while place < len(text.rstrip()):
         match = _TERM.match(text, place)
         if match is None or match.end() == place:
             raise InputError(f"{text!r} is no sum of criteria", hint="write '2*cost + duration'")
         sign = -1 if match[1] == "-" else 1
-        terms.append((criterion(match[3], domain), sign * Decimal(match[2] or 1)))
+        terms.append((criterion(match[3], problem), sign * Decimal(match[2] or 1)))
         place = match.end()
     return _weighted(terms)
 

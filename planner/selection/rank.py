@@ -45,8 +45,8 @@ def rank(
             )
     if not given:
         return Ranking(Order(()), (), ())
-    domain = classical(given[0]).domain
-    ordered, obeyed = order(by, domain), [rule(each, domain) for each in rules]
+    problem = classical(given[0])
+    ordered, obeyed = order(by, problem), [rule(each, problem) for each in rules]
     excluded, kept = list[Excluded](), list[Ranked]()
     for number, plan in enumerate(given, start=1):
         reasons = tuple(filter(None, [each.broken_by(plan) for each in obeyed]))

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from planner.errors import InputError
-from planner.model import DomainModel
+from planner.model import Problem
 from planner.plan import Plan
 from planner.records import dataclass
 from planner.selection.steps import Steps, steps_meant
@@ -45,14 +45,14 @@ class Rule:
         return f"{self}: step{'s' if len(found) > 1 else ''} {steps}"
 
 
-def rule(what: str | Rule, domain: DomainModel) -> Rule:
-    """Return the rule that `what` writes; raises `InputError` where it writes none for `domain`."""
+def rule(what: str | Rule, problem: Problem) -> Rule:
+    """Return the rule that `what` writes; raises `InputError` where it writes none for `problem`."""
     if isinstance(what, Rule):
         return what
     match = _NOTATION.fullmatch(what) if isinstance(what, str) else None
     if match is None:
         raise InputError(f"{what!r} is no rule", hint=_HINT)
-    steps = steps_meant(match[3], domain)
+    steps = steps_meant(match[3], problem)
     if match[1].lower().startswith("only"):
         return Rule(RuleKind.ONLY_IF_APPROVED, steps)
     return Rule(RuleKind.AT_MOST, steps, int(match[2] or 0))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError, did_you_mean
-from planner.model import OPEN, TAGS, Atom, DomainModel, Problem
+from planner.model import OPEN, TAGS, Action, Atom, DomainModel, Problem, TypeHierarchy
+from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.records import dataclass
 
@@ -37,9 +38,9 @@ def classical(plan: Plan) -> Problem:
     return problem
 
 
-def steps_meant(text: str, domain: DomainModel) -> Steps:
-    """Return the steps of `domain` that `text` means; raises `InputError` where it means none."""
-    text = text.strip()
+def steps_meant(text: str, problem: Problem) -> Steps:
+    """Return the steps of `problem` that `text` means; raises `InputError` where it means none."""
+    text, domain = text.strip(), problem.domain
     if text.startswith("@"):
         tag = text[1:]
         known = TAGS.union(*[action.tags for action in domain.actions.values()])
@@ -59,7 +60,23 @@ def steps_meant(text: str, domain: DomainModel) -> Steps:
         return Steps(pattern=Atom(name, (OPEN,) * arity))
     if len(pattern.args) != arity:
         raise InputError(f"{pattern} has {len(pattern.args)} arguments, not {arity}", hint=f"it is {action.signature}")
+    if not creates_objects(domain):  # what is created has names that nobody declared
+        _check_objects(pattern, action, problem)
     return Steps(pattern=pattern)
+
+
+def _check_objects(pattern: Atom, action: Action, problem: Problem) -> None:
+    """Raise `InputError` where `pattern` names what is no object, or none that `action` takes there."""
+    objects, types = {each.name: each for each in problem.all_objects}, TypeHierarchy(problem.domain.types)
+    for name, parameter in zip(pattern.args, action.parameters, strict=True):
+        if name == OPEN:
+            continue
+        if name not in objects:
+            hint = did_you_mean(name, objects) or f"'_' stands for any; it is {action.signature}"
+            raise InputError(f"{pattern}: there is no object '{name}'", hint=hint)
+        if not types.is_a(objects[name].types, parameter.types):
+            kind = " or ".join(parameter.types)
+            raise InputError(f"{pattern}: '{name}' is no {kind}", hint=f"it is {action.signature}")
 
 
 def _listed(names: frozenset[str]) -> str:

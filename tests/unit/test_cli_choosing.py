@@ -76,6 +76,7 @@ def run(tmp_path, monkeypatch, capsys):
         ("--budget money", Exit.USAGE, "'money' is no budget, such as 'money=5'"),
         ("--budget money=much", Exit.USAGE, "'much' is not a number, 0 or more"),
         ("--deadline soon", Exit.USAGE, "'soon' is not a number, 0 or more"),
+        ("--deadline 0", Exit.USAGE, "the deadline is 0; it must be above 0, in seconds"),
         ("--rank cost", Exit.USAGE, "--rank is for several plans"),
         ("--pareto", Exit.USAGE, "--pareto is for several plans"),
         ("--within 0.5", Exit.USAGE, "a factor of 1 or more, not 0.5"),
@@ -111,6 +112,22 @@ def test_candidates_within_budgets_are_ranked(run):
     assert "7 candidates, the cheapest" in err or "candidates: there are no others" in err
     assert "has the least duration (20 s)." in err or "have the least duration (20 s)." in err
     assert out.split("; candidate")[1].endswith("; cost = 8\n\n")
+
+
+def test_what_no_other_plan_is_better_than_by_all_that_tells_plans_apart(run):
+    code, out, err = run("solve errands.yaml --candidates 9 --pareto")
+    assert code is Exit.OK
+    assert "cost  duration  money" in err
+    costs = [int(each.split("; cost = ")[1]) for each in out.split("; candidate ")[1:]]
+    assert costs[0] == 2
+    assert len(costs) > 3
+    assert "Candidate 1 has the least cost (2)." in err
+
+
+def test_candidates_may_forgo_wishes(run):
+    code, out, _ = run("solve errands.yaml --candidates 2 --soft 'not have(cake)=9' --json")
+    assert code is Exit.OK
+    assert len(json.loads(out)["candidates"]) == 2
 
 
 def test_rankings_as_data(run):

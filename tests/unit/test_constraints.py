@@ -124,6 +124,14 @@ def test_which_constraints_cannot_be_kept_together_is_said():
         assert "cannot hold together" in str(explain_unsolvable(made, Budget(10)))
 
 
+@pytest.mark.parametrize("times", [3, 8, 9, 500, 10**30])
+@pytest.mark.parametrize("utility", [None, 1])
+def test_large_numbers_of_times_are_no_trouble(times, utility):
+    constraints = [Constraint(AT_MOST, what, times=times, utility=utility) for what in (done("move"), at("r1"))]
+    result = solve(problem(*constraints, goal="neat(r3)"))
+    assert (result.status, result.cost, result.forgone) == (Status.OPTIMAL, 2, ())
+
+
 BROKEN = [
     (Constraint(ALWAYS, Not(at("r2"))), "move(rob, r0, r2)", 1),
     (Constraint(AT_MOST, done("ring"), times=1), "ring()\nmove(rob, r0, r3)\nring()", 3),

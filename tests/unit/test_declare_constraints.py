@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -175,6 +176,21 @@ def test_what_is_likely() -> None:
         objects=[R2, HALL, LAB, Room("den")], initial="at(r2, den)", unknown="at(_, _)", likely=given
     )
     assert found.likely == {Atom("at", ("r2", "hall")): Decimal("0.1"), AT_LAB: Decimal("0.9")}
+
+
+@pytest.mark.parametrize(
+    ("likely", "message"),
+    [
+        (
+            {"at(r2, hall)": 0.7, "at(r2, lab)": "0.31"},
+            "only one of at(r2, hall), at(r2, lab) can hold, and their probabilities sum to 1.01",
+        ),
+        ({"at(r2, _)": 0.6}, "their probabilities sum to 1.2"),
+    ],
+)
+def test_what_excludes_each_other_cannot_be_likelier_than_certain(likely, message) -> None:
+    with pytest.raises(DeclarationError, match=re.escape(message)):
+        office().problem(objects=[R2, HALL, LAB], unknown="at(r2, _)", likely=likely)
 
 
 WRITTEN = """\

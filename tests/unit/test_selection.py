@@ -71,21 +71,20 @@ MAIL, RING, SHOUT = plan("mail:ann"), plan("ring:ann"), plan("shout:ann")
     ],
 )
 def test_criteria(name, of_mail, of_ring, of_shout):
-    found = criterion(name, OFFICE.domain)
+    found = criterion(name, OFFICE)
     assert [measured(found, each) for each in (MAIL, RING, SHOUT)] == [of_mail, of_ring, of_shout]
 
 
 def test_risks_of_steps_add_up_to_that_of_the_plan():
     both = plan("ring:ann mail:bob")
-    assert measured(criterion("risk", OFFICE.domain), both) == 1 - Decimal("0.75") * Decimal("0.9")
+    assert measured(criterion("risk", OFFICE), both) == 1 - Decimal("0.75") * Decimal("0.9")
 
 
 def test_what_is_forgone_counts_by_its_utility():
     wishes = (SoftGoal(Atom("told", ("bob",)), 3), SoftGoal(Atom("told", ("ann",)), 2))
     wishful = replace(OFFICE, goal=Goal(OFFICE.goal.hard, wishes))
     found = [
-        measured(criterion("forgone", OFFICE.domain), Plan(each.steps, wishful))
-        for each in (MAIL, plan("mail:ann mail:bob"))
+        measured(criterion("forgone", OFFICE), Plan(each.steps, wishful)) for each in (MAIL, plan("mail:ann mail:bob"))
     ]
     assert found == [3, 0]
 
@@ -255,6 +254,9 @@ def test_as_data():
         ("cost", ["sometimes mail"], "'sometimes mail' is no rule"),
         ("cost", ["never"], "'never' is no rule"),
         ("cost", ["never fax"], "there is no action 'fax'"),
+        ("cost", ["never mail(zoe)"], "mail(zoe): there is no object 'zoe'"),
+        ("cost", ["never mail(anne)"], "did you mean 'ann'"),
+        ("count ring(bobb)", (), "there is no object 'bobb'"),
     ],
 )
 def test_mistakes_are_named(by, rules, message):
