@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from executor.agent.basing import PERSON, based
+from executor.agent.basing import PERSON, based, basis_of
 from executor.agent.confirming import Approved, Confirm, confirmed
+from executor.agent.events import AgentEvent, Began, Decided, Finished, Heard
 from executor.agent.filling import Filler
 from executor.agent.lifting import lifted
 from executor.agent.planning import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.proposing import Proposer
 from executor.agent.reading import Readings
+from executor.agent.telling import Tell, events_of, nobody, streamed
 from executor.engine import Executor
+from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
 from executor.language.protocol import LanguageModel, Part
-from executor.plans.action_plan import ActionPlan
+from executor.planning import reserved
+from executor.record.state import RunState
 from executor.world.world import World
 from planner.declare import Domain
 from planner.model import Problem
-from planner.records import replace
+from planner.records import dataclass, replace
 from planner.reuse import PlanCache, Template
 
 TIME_LIMIT: Final = 10.0
 """Seconds for one search."""
+
+
+@dataclass(slots=True, eq=False)
+class Doing:
+    """A run at work, with who approves its steps and fills their parameters."""
+
+    run: Run
+    approved: Approved
+    filler: Filler | None
 
 
 class Agent:
@@ -64,6 +77,7 @@ class Agent:
         planner = Planner(cache, templates, mode, time_limit)
         self._proposer = Proposer(self.world, model, open_types, waived, planner, readings)
         self._confirm, self._allowance = confirm, allowance or Allowance()
+        self._doing: dict[str, Doing] = {}
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
         """Return what `request` comes to, with a plan where there is one; nothing is done.
@@ -71,10 +85,16 @@ class Agent:
         A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
         `InputError` for a goal that means nothing here, and for a sentence without a model.
         """
-        if isinstance(request, str):
-            meter = Meter(self._allowance)
-            return await self._proposer.of_sentence(request, self.problem, meter, tuple(context))
-        return await self._proposer.of_goal(request if isinstance(request, Problem) else self._with_goal(request))
+        return await self._proposed(request, self.problem, context)
+
+    async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
+        """Return what `request` comes to with each of its `k` cheapest plans, the cheapest first; nothing is done.
+
+        `options` are those of `planner.k_best`. Where there is no plan, that is the only proposal, and says why. Each
+        may be carried out, with the others as its `alternatives`. Raises as `plan` does.
+        """
+        proposal = await self.plan(request)
+        return await self._proposer.variants(proposal, k, **options) or (proposal,)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
         """Return what the request of `proposal` comes to where it means the one of its readings with this `number`."""
@@ -83,48 +103,150 @@ class Agent:
         )
         return await self._proposer.of_readings(chosen, Meter(self._allowance, proposal.usage))
 
-    async def achieve(self, request: Any, *, memory: Mapping[str, Any] | None = None) -> Achieved:
-        """Plan for `request`, have it confirmed where that is needed, and carry it out."""
-        proposal = await self.plan(request)
-        if proposal.standing in {Standing.UNCONFIRMED, Standing.UNVERIFIED}:
-            said = await confirmed(self._confirm, proposal)
-            if said is False:
-                self.remember(proposal, meant=False)
-                proposal = replace(proposal, standing=Standing.DECLINED)
-            if not said:
-                return Achieved(proposal)
-        elif proposal.standing is not Standing.PLANNED:
-            return Achieved(proposal)
-        return await self.carry_out(proposal, memory=memory)
+    async def achieve(
+        self,
+        request: Any,
+        *,
+        memory: Mapping[str, Any] | None = None,
+        context: Collection[Part] = (),
+        tell: Tell = nobody,
+    ) -> Achieved:
+        """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
+        tell(Heard(str(request)))
+        proposal, may_be_done = await self._settled(await self.plan(request, context=context), tell)
+        if may_be_done:
+            achieved = await self.carry_out(proposal, memory=memory, tell=tell)
+        else:
+            achieved = Achieved(proposal)
+        tell(Finished(achieved))
+        return achieved
 
-    async def carry_out(self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None) -> Achieved:
+    def stream(self, request: Any, **options: Any) -> AsyncGenerator[AgentEvent]:
+        """Yield what happens while `request` is achieved, with the options of `achieve`; `Finished` comes last.
+
+        Who stops listening interrupts the run: the steps at work end, and it can be taken up again.
+        """
+        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self._interrupted)
+
+    async def carry_out(
+        self,
+        proposal: Proposal,
+        *,
+        memory: Mapping[str, Any] | None = None,
+        alternatives: Iterable[Proposal] = (),
+        tell: Tell = nobody,
+    ) -> Achieved:
         """Carry out the plan of `proposal`, which somebody has confirmed; raises `InputError` where it has none.
 
         Steps for what no fact expresses count as approved as they stand there; where values are filled in later, they
-        need approval then.
+        need approval then. Where the plan fails, the end of one of the `alternatives` is taken that fits.
         """
-        outcome = await self.start(proposal, memory=memory)
-        self._learn(outcome)
-        return Achieved(proposal, outcome)
+        run = self.start(proposal, memory=memory, alternatives=alternatives)
+        return Achieved(proposal, await self._ended(run, tell))
 
-    def start(self, proposal: Proposal, *, memory: Mapping[str, Any] | None = None) -> Run:
+    def start(
+        self,
+        proposal: Proposal,
+        *,
+        memory: Mapping[str, Any] | None = None,
+        alternatives: Iterable[Proposal] = (),
+    ) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
         made = based(proposal)
         if made.plan.basis.confirmed == PERSON:
             self.remember(proposal, meant=True)
-        meter = Meter(self._allowance, proposal.usage)
-        return self.executor.start(
-            made,
-            memory=memory,
-            fill=self._filler(proposal.request, memory or {}, meter),
-            approve=self._approve(made.plan),
-        )
+        others = [each.plan for each in alternatives if each.plan is not None]
+        filler = self._filler(proposal.request, memory or {}, Meter(self._allowance, proposal.usage))
+        approved = Approved(self.world.model.actions, self.executor.approve, list(made.plan.steps))
+        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved)
+        self._doing[run.id] = Doing(run, approved, filler)
+        return run
 
-    async def resume(self, run: str, **given: Any) -> Outcome:
-        """Take up a run from the journal; see `Executor.resume`."""
+    async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> Outcome:
+        """Take up a run; see `Executor.resume`."""
         words = self.executor.state_of(run, given.get("entities")).plan.basis.request
-        outcome = await self.executor.resume(run, fill=self._filler(words, {}, Meter(self._allowance)), **given)
-        self._learn(outcome)
+        filler = self._filler(words, {}, Meter(self._allowance))
+        approved = Approved(self.world.model.actions, self.executor.approve)
+        taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
+        self._doing[run] = Doing(taken, approved, filler)
+        return await self._ended(taken, tell)
+
+    def interrupt(self, run: str) -> None:
+        """Have a run begin nothing more: it ends when its steps at work do, and `resume` takes it up.
+
+        Raises `RunError` for one that is not at work here.
+        """
+        self._at_work(run).run.interrupt()
+
+    def _interrupted(self, run: str) -> bool:
+        """Interrupt a run if it is at work, and return whether it is."""
+        if run in self._doing:
+            self.interrupt(run)
+        return run in self._doing
+
+    async def change(self, run: str, request: Any, *, context: Collection[Part] = (), tell: Tell = nobody) -> Proposal:
+        """Have a run at work go on to what `request` asks for, once that is confirmed: its plan is patched.
+
+        Returns what the request came to. Where it leads to no plan, or nobody confirms it, the run keeps its goal.
+        Raises `RunError` for a run that is not at work here, or that cannot change its goal, and as `plan` does.
+        """
+        doing = self._at_work(run)
+        proposal = await self._proposed(request, self.standing(doing.run.state), context)
+        proposal, may_be_done = await self._settled(proposal, tell)
+        if may_be_done:
+            self.redirect(run, proposal)
+        return proposal
+
+    def redirect(self, run: str, proposal: Proposal) -> None:
+        """Have a run at work go on to the goal of `proposal`, which somebody has confirmed; raises as `change`."""
+        doing, made = self._at_work(run), based(proposal)
+        if made.plan.basis.confirmed == PERSON:
+            self.remember(proposal, meant=True)
+        doing.run.change_goal(made.problem, proposal.request or proposal.words, basis=basis_of(proposal))
+        doing.approved.shown.extend(made.plan.steps)
+        if doing.filler is not None and proposal.request:
+            doing.filler.words += f"\n{proposal.request}"
+
+    def standing(self, state: RunState) -> Problem:
+        """Return how things stand as a run believes them to be."""
+        facts = tuple(sorted(state.beliefs.simulation.facts, key=str))
+        return replace(self.problem, objects=state.source.objects, initial=facts)
+
+    def _at_work(self, run: str) -> Doing:
+        if run not in self._doing:
+            raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
+        return self._doing[run]
+
+    async def _proposed(self, request: Any, now: Problem, context: Collection[Part]) -> Proposal:
+        if isinstance(request, str):
+            return await self._proposer.of_sentence(request, now, Meter(self._allowance), tuple(context))
+        if isinstance(request, Problem):
+            return await self._proposer.of_goal(request)
+        stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
+        return await self._proposer.of_goal(replace(now, goal=stated.goal))
+
+    async def _settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
+        """Return `proposal` as somebody has decided, if it is for somebody, and whether it may be carried out."""
+        for event in events_of(proposal):
+            tell(event)
+        if not proposal.is_for_somebody:
+            return proposal, proposal.is_ready
+        said = await confirmed(self._confirm, proposal)
+        tell(Decided(said))
+        if said is False:
+            self.remember(proposal, meant=False)
+            proposal = replace(proposal, standing=Standing.DECLINED)
+        return proposal, bool(said)
+
+    async def _ended(self, run: Run, tell: Tell) -> Outcome:
+        """Return how `run` ends, and take over what is believed then: that is how things stand now."""
+        tell(Began(run.id))
+        run.listen(tell)
+        try:
+            outcome: Outcome = await run
+        finally:
+            self._doing.pop(run.id, None)
+        self.problem = self.standing(outcome.state)
         return outcome
 
     def remember(self, proposal: Proposal, *, meant: bool) -> None:
@@ -141,20 +263,3 @@ class Agent:
     def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
         """Return what fills open parameters from `words`, with what `meter` has left to spend."""
         return None if self.model is None else Filler(self.model, words, memory, meter)
-
-    def _approve(self, plan: ActionPlan) -> Approved | None:
-        """Return what approves the steps that were proposed for what no fact expresses, if there are any."""
-        if not plan.basis.unverified:
-            return None
-        return Approved(self.world.model.actions, plan.steps, self.executor.approve)
-
-    def _learn(self, outcome: Outcome) -> None:
-        """Take over what is believed after a run: that is how things stand now."""
-        state = outcome.state
-        facts = tuple(sorted(state.beliefs.simulation.facts, key=str))
-        self.problem = replace(self.problem, objects=state.source.objects, initial=facts)
-
-    def _with_goal(self, goal: Any) -> Problem:
-        problem = self.problem
-        stated = Domain.of(problem.domain).problem(problem.name, objects=problem.objects, goal=goal)
-        return replace(problem, goal=stated.goal)

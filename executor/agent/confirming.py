@@ -15,7 +15,7 @@ from executor.recovery.asking import Callback, Request
 from executor.world.threads import called
 from planner.model import Action
 from planner.plan import Plan
-from planner.records import dataclass
+from planner.records import dataclass, field
 
 Confirm = Callable[[Proposal], Any] | None
 
@@ -40,7 +40,7 @@ async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
     return None if given is None else given is True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Approved:
     """Approves steps that somebody has seen in a proposal, exactly as they stood there; all else `other` decides.
 
@@ -48,8 +48,8 @@ class Approved:
     """
 
     actions: Mapping[str, Action]
-    shown: tuple[PlanStep, ...]
     other: Callback = None
+    shown: list[PlanStep] = field(default_factory=list)
 
     async def __call__(self, request: Request) -> Any:
         """Return True for a step that was shown, else what `other` says, and None where there is nobody."""

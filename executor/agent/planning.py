@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from executor.agent.missing import Missing, missing_in
 from executor.world.world import World
 from planner.budget import Budget
+from planner.candidates import CandidateSet, k_best
 from planner.explain import unreachable_parts
 from planner.model import FALSE, Problem
 from planner.plan import Result, Statistics, Status, StoppedBy
@@ -68,6 +69,12 @@ class Planner:
                 return Recalled(result, values=template.values)
         options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
         return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
+
+
+async def best(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
+    """Return what `planner.candidates.k_best` gives with the actions that `world` has handlers for."""
+    found = await _in_thread(lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options))
+    return replace(found, plans=tuple([replace(plan, problem=problem) for plan in found.plans]))
 
 
 def able(problem: Problem, world: World) -> Problem:

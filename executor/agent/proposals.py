@@ -73,6 +73,16 @@ class Proposal:
     values: Values = field(default_factory=dict)
 
     @property
+    def is_ready(self) -> bool:
+        """Whether nothing is in the way of its plan."""
+        return self.standing is Standing.PLANNED
+
+    @property
+    def is_for_somebody(self) -> bool:
+        """Whether there is a plan that somebody has to confirm."""
+        return self.standing in {Standing.UNCONFIRMED, Standing.UNVERIFIED}
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What may be wrong with what the request was taken to mean."""
         return tuple([doubt for each in self.readings for doubt in each.doubts])

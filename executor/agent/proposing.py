@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from executor.agent.confirming import only_reads
 from executor.agent.missing import missing_in
-from executor.agent.planning import Planner, able, declared, missing
+from executor.agent.planning import Planner, able, best, declared, missing
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.agent.reading import Reader, Reading, Readings
 from executor.agent.reading.words import in_words
@@ -17,7 +18,7 @@ from executor.language.protocol import LanguageModel, Part
 from executor.world.world import World
 from planner.errors import InputError
 from planner.model import Problem
-from planner.plan import Result, StoppedBy
+from planner.plan import Result, Status, StoppedBy
 from planner.records import dataclass, field, replace
 
 
@@ -96,7 +97,22 @@ class Proposer:
         proposal = await self._planned(base)
         if proposal.plan is None or self.waived or only_reads(proposal.plan):
             return proposal
-        return replace(proposal, standing=Standing.UNCONFIRMED, question=f"Is this what you want?\n{reading.words}")
+        proposal = replace(proposal, standing=Standing.UNCONFIRMED)
+        return replace(proposal, question=_question(proposal))
+
+    async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
+        """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first."""
+        if proposal.plan is None or proposal.problem is None:
+            return ()
+        found = await best(proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options})
+        made = []
+        for place, plan in enumerate(found.plans):
+            status = Status.OPTIMAL if place == 0 and found.proved else Status.SOLVED
+            result = Result(status, found.stopped_by, plan, found.plans[0].cost if found.proved else None)
+            improvised = proposal.improvised and replace(proposal.improvised, result=result)
+            variant = replace(proposal, result=result, improvised=improvised)
+            made.append(replace(variant, question=_question(variant)) if variant.question else variant)
+        return tuple(made)
 
     async def _planned(self, proposal: Proposal) -> Proposal:
         assert proposal.problem is not None  # noqa: S101 - a mistake of ours
@@ -124,9 +140,17 @@ class Proposer:
             return replace(base, standing=Standing.UNMODELLED, reason=reason)
         if found.result.plan is None:
             return replace(base, standing=Standing.UNPLANNED, reason=_why(found.result))
-        steps = [f"- for {part!r}: {', '.join(each)}" for part, each in found.unverified.items()]
-        question = f"Nothing can confirm that this does all that was asked. Is it what you want?\n{base.words}"
-        return replace(base, standing=Standing.UNVERIFIED, question="\n".join([question, *steps]))
+        base = replace(base, standing=Standing.UNVERIFIED)
+        return replace(base, question=_question(base))
+
+
+def _question(proposal: Proposal) -> str:
+    """Return what somebody has to say to a plan."""
+    if proposal.standing is not Standing.UNVERIFIED or proposal.improvised is None:
+        return f"Is this what you want?\n{proposal.words}"
+    steps = [f"- for {part!r}: {', '.join(each)}" for part, each in proposal.improvised.unverified.items()]
+    question = "Nothing can confirm that this does all that was asked. Is it what you want?"
+    return "\n".join([question, proposal.words, *steps])
 
 
 def _in_the_way(proposal: Proposal, reading: Reading) -> Proposal | None:

@@ -145,7 +145,7 @@ def _carried_out(
     if wanted.resume is None:
         what, options = found.given(planning())
         if isinstance(what, Planned) and what.plan.basis.unverified:
-            options["approve"] = Approved(world.model.actions, what.plan.steps, executor.approve)
+            options["approve"] = Approved(world.model.actions, executor.approve, list(what.plan.steps))
         main = executor.run(what, run=run, memory={} if fill is not None else _memory(simulated), **options)
     else:
         main = executor.resume(run, answers=wanted.answers, results=wanted.results, entities=found.entities)

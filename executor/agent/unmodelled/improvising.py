@@ -20,7 +20,7 @@ from executor.plans.action_plan import texts_of
 from planner.budget import Budget
 from planner.explain import unreachable_parts
 from planner.model import Goal, Problem
-from planner.plan import Result
+from planner.plan import Result, Step
 from planner.records import dataclass, field, replace
 
 SECONDS = 5.0
@@ -31,26 +31,38 @@ SECONDS = 5.0
 class Improvised:
     """A plan through steps for parts of a request that no fact expresses; `problem` demands these steps.
 
-    `steps` are their places in the plan of `result`, by part, and `values` those of their data parameters, by place.
     `left` are the parts that nothing serves, `missing` is what they lack, and `reason` says more, if there is more.
     """
 
     problem: Problem
     result: Result
-    steps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    values: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    landmarks: tuple[Landmark, ...] = ()
     left: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     thought: str = ""
     reason: str = ""
 
     @property
+    def values(self) -> dict[int, Mapping[str, Any]]:
+        """The values of data parameters that come with the steps, by place in the plan."""
+        return {place: landmark.values for landmark, place in self._placed if landmark.values}
+
+    @property
     def unverified(self) -> dict[str, tuple[str, ...]]:
         """The ground steps that serve each part, as texts."""
-        if self.result.plan is None:
-            return {}
-        (taken,) = texts_of([self.result.plan.steps])
-        return {part: tuple([taken[place] for place in places]) for part, places in self.steps.items()}
+        (taken,) = texts_of([self._steps])
+        found: dict[str, tuple[str, ...]] = {}
+        for landmark, place in self._placed:
+            found[landmark.part] = (*found.get(landmark.part, ()), taken[place])
+        return found
+
+    @property
+    def _steps(self) -> tuple[Step, ...]:
+        return self.result.plan.steps if self.result.plan is not None else ()
+
+    @property
+    def _placed(self) -> list[tuple[Landmark, int]]:
+        return list(placed(self.landmarks, self._steps))
 
 
 @dataclass(slots=True, eq=False)
@@ -89,17 +101,12 @@ class Improviser:
 
 
 def _improvised(judge: _Judge, result: Result, serving: Sequence[Serving], thought: str, reason: str) -> Improvised:
-    steps: dict[str, tuple[int, ...]] = {}
-    values: dict[int, Mapping[str, Any]] = {}
-    for landmark, place in placed(judge.found, result.plan.steps if result.plan is not None else ()):
-        steps[landmark.part] = (*steps.get(landmark.part, ()), place)
-        if landmark.values:
-            values[place] = landmark.values
-    left = tuple([part for part in judge.parts if part not in steps])
+    served = {each.part for each in judge.found}
+    left = tuple([part for part in judge.parts if part not in served])
     lacking = {each.part: each.lacking for each in serving if each.lacking}
-    said = [Missing(lacking[part], (part,)) for part in left if part in lacking]
+    missing = (*[Missing(lacking[part], (part,)) for part in left if part in lacking], *judge.missing)
     problem = through(judge.problem, judge.found)
-    return Improvised(problem, result, steps, values, left, (*said, *judge.missing), thought, reason)
+    return Improvised(problem, result, tuple(judge.found), left, missing, thought, reason)
 
 
 def _request(problem: Problem, parts: Sequence[str], sentence: str, context: Sequence[Part]) -> Request:
