@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from executor.agent.agent import Agent
+    from executor.agent.foreign import Repaired, RepairStatus, repair
+    from executor.agent.missing import Missing
+    from executor.agent.proposals import Achieved, Proposal, Standing
     from executor.engine import Executor
     from executor.errors import DamagedError, DrivenError, JournalError, RunError
     from executor.follow.listeners import Follower
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
     from executor.follow.tracing import Spans
     from executor.handle import Outcome, Run
     from executor.journal import Journal
+    from executor.language.allowance import Allowance
+    from executor.language.protocol import LanguageModel
+    from executor.language.settings import model_of
     from executor.learning.experience import Experience, learn
     from executor.learning.options import Learning
     from executor.learning.tallies import Tally
@@ -35,8 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANNOT_SAY",
+    "Achieved",
     "ActionPlan",
     "ActionResult",
+    "Agent",
+    "Allowance",
     "Context",
     "DamagedError",
     "DrivenError",
@@ -47,15 +57,20 @@ __all__ = [
     "Follower",
     "Journal",
     "JournalError",
+    "LanguageModel",
     "Learning",
     "Memory",
     "Metrics",
+    "Missing",
     "Note",
     "Outcome",
     "PlanStep",
     "Policy",
+    "Proposal",
     "Provenance",
     "Recovery",
+    "RepairStatus",
+    "Repaired",
     "Request",
     "Run",
     "RunError",
@@ -65,15 +80,22 @@ __all__ = [
     "Seen",
     "Show",
     "Spans",
+    "Standing",
     "StepStatus",
     "Tally",
     "Wait",
     "World",
     "learn",
+    "model_of",
+    "repair",
     "summary",
 ]
 
 _MODULES = {
+    "agent.agent": "Agent",
+    "agent.foreign": "RepairStatus Repaired repair",
+    "agent.missing": "Missing",
+    "agent.proposals": "Achieved Proposal Standing",
     "engine": "Executor",
     "errors": "DamagedError DrivenError JournalError RunError",
     "follow.listeners": "Follower",
@@ -82,6 +104,9 @@ _MODULES = {
     "follow.tracing": "Spans",
     "handle": "Outcome Run",
     "journal": "Journal",
+    "language.allowance": "Allowance",
+    "language.protocol": "LanguageModel",
+    "language.settings": "model_of",
     "learning.experience": "Experience learn",
     "learning.options": "Learning",
     "learning.tallies": "Tally",

@@ -84,6 +84,11 @@ def test_starting_the_command_loads_no_stage_of_planning() -> None:
     assert loaded & (stages | {"planner.search", "planner.heuristics", "planner.validate", "planner.engines"}) == set()
 
 
+def test_running_loads_no_language_model() -> None:
+    loaded = imported_by("from executor import Executor, World, Policy, summary")
+    assert not [module for module in loaded if module.startswith(("executor.agent", "executor.language"))]
+
+
 def test_every_module_is_found_by_its_name() -> None:
     """No file shadows another: each is importable under the name that its place gives it."""
     names = [name_of(path) for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
