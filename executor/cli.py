@@ -17,7 +17,8 @@ app = typer.Typer()
 MODELS = get_args(ExecutionModel)
 
 
-def _seconds(text: str | float) -> float:
+def seconds_of(text: str | float) -> float:
+    """Return a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
     from argparse import ArgumentTypeError  # noqa: PLC0415 - only this asks for it
 
     try:
@@ -78,12 +79,12 @@ def run(
         bool, typer.Option("--yes", help="Approve all that needs approval, and what a sentence was taken to mean.")
     ] = False,
     time_limit: Annotated[
-        float, typer.Option(parser=_seconds, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
+        float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
     ] = 10.0,
     stop_after: Annotated[
         float,
         typer.Option(
-            parser=_seconds, metavar="SECONDS", help="Break the run off so long after it began.", show_default="none"
+            parser=seconds_of, metavar="SECONDS", help="Break the run off so long after it began.", show_default="none"
         ),
     ] = math.inf,
     as_json: Annotated[bool, typer.Option("--json", help="Print how the run ended as JSON.")] = False,

@@ -61,7 +61,7 @@ def test_where_the_rest_does_not_suffice_the_run_fails():
 
 def test_a_problem_that_no_budget_suffices_for_is_not_begun():
     problem, world, done = lookups({"money": 1, COST: 5}, set())
-    with pytest.raises(NoPlan, match="keeps the budgets on"):
+    with pytest.raises(NoPlan, match="cannot hold together: goal known; money at most 1"):
         run_virtual(Executor(world).run(problem))
     assert done == []
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from executor.agent.foreign import RepairStatus, calls_in, repair
-from planner import Domain
+from executor.agent.foreign import RepairStatus, calls_in, repair, repaired
+from planner import Domain, load, solve
 from planner.errors import InputError, PlanError
 from planner.validate import validate
 
@@ -75,7 +75,7 @@ def test_values_for_data_parameters_come_along() -> None:
         (["go(R2, stairs, lab)", "go(R2, hall, stairs)"], (0,)),
         (["go(R2, hall, stairs)", "fly(R2, lab)", "go(R2, stairs, lab)"], (0, 2)),
         (["go(R2, hall, stairs)", "go(R2, stairs, labb)"], (0,)),
-        (["go(R2, hall, stairs)", {"tool": "go", "args": {"robot": "R2"}}], (0,)),
+        (["go(R2, stairs, hall)", {"tool": "go", "args": {"robot": "R2", "origin": "lab"}}], ()),
         ([], ()),
     ],
 )
@@ -89,11 +89,62 @@ def test_a_plan_that_fails_is_repaired_at_the_least_change(steps, kept) -> None:
 
 
 def test_what_means_nothing_is_said() -> None:
-    found = act(["fly(R2, lab)", "go(R2, stairs, labb)", "go(R2)"])
+    found = act(["fly(R2, lab)", "go(R2, stairs, labb)", "go(R2, hall, stairs, lab)", "go(R2, hall, stairs)", "go(R2)"])
     wrong = dict(found.misunderstood)
     assert "there is no action 'fly'" in wrong[0]
     assert wrong[1] == "there is no object 'labb'; did you mean 'lab'?"
-    assert "takes 3 arguments, not 1" in wrong[2]
+    assert "takes 3 arguments, not 4" in wrong[2]
+    assert found.left_out == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["go(R2, stairs)", "go(R2, lab)"],
+        ["go(R2)", "go(lab)"],
+        [{"tool": "go", "args": {"to": "stairs", "robot": "R2", "origin": "hall"}}, "go(R2, lab)"],
+        ["go(robot=R2, target=stairs)", "go(target='lab')"],
+        "```text\nThe plan:\n1. go(R2, hall, stairs)\n2. go(R2, lab)\n```\nDone!",
+    ],
+)
+def test_arguments_that_were_left_out_follow_where_there_is_one_way(steps) -> None:
+    found = act(steps)
+    assert found.status is RepairStatus.REPAIRED
+    assert found.kept == (0, 1)
+    assert found.counterexample is None
+    assert [step.arguments for step in found.plan.steps] == [("R2", "hall", "stairs"), ("R2", "stairs", "lab")]
+
+
+def test_where_there_are_more_ways_none_is_taken() -> None:
+    doors = [*STATE, "door(hall, lab)"]
+    found = repair(OFFICE, doors, ["go(R2)"], "at(R2, lab)")
+    assert found.left_out == (0,)
+    assert "it may be move_robot(R2, hall, stairs) or move_robot(R2, hall, lab)" in found.misunderstood[0][1]
+
+
+def test_named_otherwise_and_meant_by_type() -> None:
+    steps = [{"action": "go", "args": {"who": "R2", "origin": "hall", "destination": "stairs"}}, "go(R2, stairs, lab)"]
+    assert act(steps).status is RepairStatus.VALID
+
+
+def test_plans_that_create_objects_are_taken_in() -> None:
+    problem = load("helpdesk")
+    plan = solve(problem).expect_plan()
+    found = repaired(problem, str(plan))
+    assert (found.status, found.plan.cost) == (RepairStatus.VALID, plan.cost)
+    broken = repaired(problem, [str(step) for step in plan.steps[1:]])
+    assert broken.status is RepairStatus.REPAIRED
+    assert validate(problem, broken.plan).valid
+
+
+def test_the_answer_is_data() -> None:
+    found = act(["fly(R2)", {"tool": "go", "args": {"robot": "R2", "origin": "hall", "target": "stairs", "speed": 3}}])
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["status"] == "REPAIRED"
+    assert (data["kept"], data["left_out"], data["inserted"]) == ([1], [0], [1])
+    assert data["given"][1]["data"] == {"speed": 3}
+    assert data["counterexample"]["valid"] is False
+    assert [step["arguments"] for step in data["plan"]["steps"]] == [["R2", "hall", "stairs"], ["R2", "stairs", "lab"]]
 
 
 def test_what_cannot_be_repaired_is_refused_with_the_counterexample() -> None:

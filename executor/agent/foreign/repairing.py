@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
+from executor.agent.foreign.completing import completed
 from executor.agent.foreign.resolving import Said, resolve
 from executor.agent.foreign.shapes import calls_in
 from planner.declare import Domain
 from planner.model import Atom, DomainModel, Object, Problem
-from planner.plan import Plan, Status, Step
-from planner.records import dataclass, field, replace
+from planner.plan import Plan, Status
+from planner.records import dataclass, field
 from planner.repair import mend
-from planner.validate import Simulation, Verdict, validate
+from planner.reuse.checked import checked
+from planner.validate import Verdict, validate
+from planner.wishes import valued
+
+COMPLETED: Final = "arguments that were left out are those with which alone the steps can be done where they stand"
 
 
 class RepairStatus(Enum):
@@ -29,8 +34,9 @@ class Repaired:
     """The answer to a plan of somebody else's.
 
     `given` are its steps as they were understood. `plan` works, unless the plan is `REFUSED`; `origins` has, for each
-    of its steps, the place in `given`, and None where it is new. `counterexample` says where the given plan fails;
-    `least` whether no plan keeps more of it. `data` are values for data parameters by the place in `plan`.
+    of its steps, the place in `given`, and None where it is new. `counterexample` says where the given plan fails, if
+    it lacks more than arguments; `least` whether no plan keeps more of it. `data` are values for data parameters by the
+    place in `plan`. `search` says of the search for a repair what it proved: UNSOLVABLE, that nothing reaches the goal.
     """
 
     status: RepairStatus
@@ -41,6 +47,7 @@ class Repaired:
     counterexample: Verdict | None = None
     reason: str = ""
     data: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    search: Status | None = None
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -51,6 +58,33 @@ class Repaired:
     def misunderstood(self) -> tuple[tuple[int, str], ...]:
         """The places of the given steps that mean nothing, and why."""
         return tuple([(place, said.wrong) for place, said in enumerate(self.given) if said.wrong])
+
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """The places of the given steps that are left out."""
+        return tuple([place for place in range(len(self.given)) if place not in self.kept])
+
+    @property
+    def inserted(self) -> tuple[int, ...]:
+        """The places of the new steps in `plan`."""
+        return tuple([place for place, origin in enumerate(self.origins) if origin is None])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON-ready data; places count from 0."""
+        return {
+            "status": self.status.name,
+            "given": [
+                {"text": said.text, "step": str(said.step), "wrong": said.wrong, "data": dict(said.data)}
+                for said in self.given
+            ],
+            "plan": None if self.plan is None else self.plan.to_dict(),
+            "kept": list(self.kept),
+            "left_out": list(self.left_out),
+            "inserted": list(self.inserted),
+            "least": self.least,
+            "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
+            "reason": self.reason,
+        }
 
     def __bool__(self) -> bool:
         raise TypeError("a Repaired is neither true nor false; compare repaired.status with `is`")
@@ -79,31 +113,29 @@ def repair(
 
 def repaired(problem: Problem, steps: Any, *, time_limit: float | None = 10.0) -> Repaired:
     """Return what becomes of `steps` as a plan for `problem`. Raises `PlanError` for what is no plan at all."""
-    given = tuple(resolve(problem, calls_in(steps)))
+    given = tuple(completed(problem, resolve(problem, calls_in(steps))))
     understood = tuple([said.step for said in given])
     verdict = validate(problem, understood)
-    if verdict.valid:
+    plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
+    if plan is not None:
         places = tuple(range(len(given)))
-        plan = _plan(problem, understood)
-        return Repaired(RepairStatus.VALID, given, plan, places, least=True, data=_data(given, places))
+        added = any(said.is_completed for said in given)
+        status, reason = (RepairStatus.REPAIRED, COMPLETED) if added else (RepairStatus.VALID, "")
+        return Repaired(status, given, plan, places, least=True, reason=reason, data=_data(given, places))
     mended = mend(problem, understood, time_limit=time_limit)
     if mended.steps is None:
-        return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason)
+        return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
     return Repaired(
         RepairStatus.REPAIRED,
         given,
-        Plan(mended.steps, problem),
+        valued(Plan(mended.steps, problem), validate(problem, mended.steps)),
         mended.origins,
         mended.status is Status.OPTIMAL,
         verdict,
         mended.reason,
         _data(given, mended.origins),
+        mended.status,
     )
-
-
-def _plan(problem: Problem, steps: tuple[Step, ...]) -> Plan:
-    simulation = Simulation(problem)
-    return Plan(tuple([replace(step, cost=simulation.cost(step)) for step in steps]), problem)
 
 
 def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:

@@ -2,7 +2,8 @@
 
 Read are mappings that name an action (`action`, `name`, `tool`, …) and its arguments (`arguments`, `args`, `input`, …,
 as a list, a mapping, or JSON text), as OpenAI, LangChain, MCP and others write tool calls; texts such as
-`move(r2, lab)`, `(move r2 lab)` or `3. move r2 lab`; and lists of these, also below a key such as `steps` or `plan`.
+`move(r2, lab)`, `move(robot=r2, target=lab)`, `(move r2 lab)` or `3. move r2 lab`; and lists of these, also below a key
+such as `steps` or `plan`. Of a text with a fence (three backquotes), what is inside is read; headings are not.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ _MARK: Final = re.compile(r"^\s*(?:[-*•]\s+|(?:step\s*)?\d+\s*[.):]\s*)*", re.
 _CALL: Final = re.compile(r"^([^()]*[^()\s])\s*\((.*)\)\s*;?$", re.DOTALL)
 """A name, which may have spaces, and arguments."""
 _LISP: Final = re.compile(r"^\(\s*([^()]*?)\s*\)$")
+_FENCE: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
+_NAMED: Final = re.compile(r"\w+\s*=(?!=)")
 MOST: Final = 10_000
 """Steps of one plan."""
 DEEPEST: Final = 20
@@ -70,7 +73,8 @@ def _calls(given: Any, depth: int) -> Iterator[Call]:
 
 
 def _from_text(text: str, depth: int) -> Iterator[Call]:
-    stripped = text.strip()
+    fenced = _FENCE.search(text)
+    stripped = (fenced[1] if fenced else text).strip()
     if stripped[:1] in ("{", "["):
         try:
             data = json.loads(stripped)
@@ -81,14 +85,18 @@ def _from_text(text: str, depth: int) -> Iterator[Call]:
     for line in stripped.splitlines():
         said = line.partition(";")[0] if line.lstrip().startswith((";", "(")) else line
         bare = _MARK.sub("", said.strip().strip("`")).strip()
-        if bare and not bare.startswith("#"):
+        if bare and not bare.startswith("#") and not bare.endswith(":"):
             yield _from_line(bare)
 
 
 def _from_line(line: str) -> Call:
     found = _CALL.match(line)
     if found:
-        return Call(found[1], tuple(filter(None, (_bare(each) for each in found[2].split(",")))), text=line)
+        given = [each.strip() for each in found[2].split(",") if each.strip()]
+        if given and all(map(_NAMED.match, given)):
+            named = dict(each.split("=", 1) for each in given)
+            return Call(found[1], named={key.strip(): _bare(value) for key, value in named.items()}, text=line)
+        return Call(found[1], tuple(filter(None, map(_bare, given))), text=line)
     found = _LISP.match(line)
     words = (found[1] if found else line.replace(",", " ").replace(":", " ", 1)).split()
     return Call(words[0], tuple(words[1:]), text=line) if words else Call(line, text=line)

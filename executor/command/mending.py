@@ -1,0 +1,117 @@
+"""`forethought repair`: a plan that somebody else drew up is made one that works, with the least change, or refused."""
+
+from __future__ import annotations
+
+import sys
+import time
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from executor.cli import seconds_of
+from planner.cli.exits import Exit
+from planner.cli.output import give, tell
+from planner.errors import InputError, PlanError
+
+if TYPE_CHECKING:
+    from executor.agent.foreign import Repaired
+    from planner.model import Problem
+
+app = typer.Typer()
+
+
+@app.command()
+def repair(
+    context: typer.Context,
+    domain: Annotated[str, typer.Argument(help="A .py, .yaml, .json, .pddl or .hddl file, or a shipped domain.")],
+    problem: Annotated[str, typer.Argument(help="A file, or the name of a problem.")],
+    plan: Annotated[str, typer.Argument(help="A file with the plan, as JSON or text; - for stdin.")],
+    *,
+    goal: Annotated[
+        list[str] | None, typer.Option(metavar="CONDITION", help="What is to hold in place of the problem's goal.")
+    ] = None,
+    plan_file: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the repaired plan there.")] = None,
+    time_limit: Annotated[
+        float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For all of it; 'none' for no limit.")
+    ] = 10.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
+) -> None:
+    """Make somebody else's plan work with the least change, or say where it fails."""
+    from executor.agent.foreign import repaired  # noqa: PLC0415 - help needs none of it
+    from planner.cli.interrupt import interruptible  # noqa: PLC0415 - as above
+    from planner.cli.limits import left  # noqa: PLC0415 - as above
+
+    started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    with interruptible(left(time_limit, started)) as watchman:
+        asked = _problem(domain, problem, goal)
+        steps = _text(plan)
+        with watchman.searching():
+            found = repaired(asked, steps, time_limit=left(time_limit, started))
+    _show(found, as_json=as_json, quiet=quiet)
+    if plan_file is not None and found.plan is not None:
+        from planner.cli.output import write_atomically  # noqa: PLC0415 - as above
+
+        write_atomically(plan_file, _written(found))
+    raise typer.Exit(_exit_of(found))
+
+
+def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
+    from executor.command.plan_file import classical  # noqa: PLC0415 - help needs none of it
+    from planner.declare import Domain  # noqa: PLC0415 - as above
+    from planner.load import load  # noqa: PLC0415 - as above
+    from planner.records import replace  # noqa: PLC0415 - as above
+
+    found = classical(load(domain, problem))
+    if goal is None:
+        return found
+    stated = Domain.of(found.domain).problem(found.name, objects=found.objects, goal=goal)
+    return replace(found, goal=stated.goal)
+
+
+def _text(plan: str) -> str:
+    from planner.cli.plans import text_of  # noqa: PLC0415 - help needs none of it
+
+    if plan != "-":
+        return text_of(Path(plan))
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise PlanError(f"the plan on stdin is no text: {error}") from None
+
+
+def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
+    """Print the plan on stdout, and on stderr what has become of each given step and why."""
+    if as_json:
+        give(dumps(found.to_dict()))
+    elif found.plan is not None:
+        give(_written(found))
+    if quiet:
+        return
+    tell(f"{found.status.name}: {found.status.value}{f' ({found.reason})' if found.reason else ''}")
+    if found.counterexample is not None:
+        tell(f"as it was given: {found.counterexample.reason}")
+    wrong = dict(found.misunderstood)
+    for place in found.left_out if found.plan is not None else wrong:
+        tell(f"  left out  {place + 1}. {found.given[place].text}{f': {wrong[place]}' if place in wrong else ''}")
+    for place in found.inserted if found.plan is not None else ():
+        tell(f"  new       {place + 1}. {found.plan.steps[place] if found.plan is not None else ''}")
+
+
+def _written(found: Repaired) -> str:
+    from planner.pddl.plans import write_plan  # noqa: PLC0415 - help needs none of it
+
+    if found.plan is None:
+        raise InputError("there is no plan to write")
+    return write_plan(found.plan)
+
+
+def _exit_of(found: Repaired) -> Exit:
+    from planner.plan import Status  # noqa: PLC0415 - help needs none of it
+
+    if found.plan is not None:
+        return Exit.OK
+    codes = {Status.UNSOLVABLE: Exit.NEGATIVE, Status.UNSUPPORTED: Exit.UNSUPPORTED}
+    return codes.get(found.search or Status.UNKNOWN, Exit.NO_VERDICT)
