@@ -14,6 +14,7 @@ from executor.agent.planning import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.proposing import Proposer
 from executor.agent.reading import Readings
+from executor.agent.reading.words import in_words
 from executor.agent.telling import Tell, events_of, nobody, streamed
 from executor.engine import Executor
 from executor.errors import RunError
@@ -24,6 +25,7 @@ from executor.planning import reserved
 from executor.record.state import RunState
 from executor.world.world import World
 from planner.declare import Domain
+from planner.errors import InputError
 from planner.model import Problem
 from planner.records import dataclass, replace
 from planner.reuse import PlanCache, Template
@@ -95,6 +97,20 @@ class Agent:
         """
         proposal = await self.plan(request)
         return await self._proposer.variants(proposal, k, **options) or (proposal,)
+
+    async def repair(self, steps: Any, goal: Any) -> Proposal:
+        """Return what becomes of `steps`, a plan that somebody else drew up, for a goal; nothing is done.
+
+        The forms of `steps` are those of `executor.repair`; `goal` is as for `plan`, no sentence, or what `plan` made
+        of one. Somebody has to confirm the steps, unless they only read. Raises `InputError` for a goal that means
+        nothing, and `PlanError` for what is no plan at all.
+        """
+        if not isinstance(goal, Proposal):
+            problem = self._goal(goal, self.problem)
+            goal = Proposal(Standing.PLANNED, "", problem, in_words(problem))
+        if goal.problem is None:
+            raise InputError(f"there is no goal to plan for: {goal.standing.value}", hint=goal.question or None)
+        return await self._proposer.of_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
         """Return what the request of `proposal` comes to where it means the one of its readings with this `number`."""
@@ -220,10 +236,14 @@ class Agent:
     async def _proposed(self, request: Any, now: Problem, context: Collection[Part]) -> Proposal:
         if isinstance(request, str):
             return await self._proposer.of_sentence(request, now, Meter(self._allowance), tuple(context))
+        return await self._proposer.of_goal(self._goal(request, now))
+
+    def _goal(self, request: Any, now: Problem) -> Problem:
+        """Return the problem that `request` is, or the one that has it as its goal."""
         if isinstance(request, Problem):
-            return await self._proposer.of_goal(request)
+            return request
         stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
-        return await self._proposer.of_goal(replace(now, goal=stated.goal))
+        return replace(now, goal=stated.goal)
 
     async def _settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
         """Return `proposal` as somebody has decided, if it is for somebody, and whether it may be carried out."""

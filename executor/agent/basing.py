@@ -23,7 +23,8 @@ def based(proposal: Proposal) -> Planned:
     if proposal.plan is None or proposal.problem is None:
         raise InputError(f"there is no plan to carry out: {proposal.standing.value}", hint=proposal.reason or None)
     made = ActionPlan.of(proposal.plan, basis=basis_of(proposal))
-    values = proposal.improvised.values if proposal.improvised is not None else proposal.values
+    improvised = proposal.improvised.values if proposal.improvised is not None else {}
+    values = {**proposal.values, **improvised}
     steps = [
         each.model_copy(update={"parameters": dict(values[place])}) if place in values else each
         for place, each in enumerate(made.steps)

@@ -29,10 +29,11 @@ Found = TypeVar("Found")
 
 async def searched(problem: Problem, **options: Any) -> Result:
     """Return what `planner.solve` gives; where the caller is cancelled, the search ends, too."""
-    return await _in_thread(lambda called_off: solve(problem, cancel=called_off, **options))
+    return await in_thread(lambda called_off: solve(problem, cancel=called_off, **options))
 
 
-async def _in_thread(search: Callable[[threading.Event], Found]) -> Found:
+async def in_thread(search: Callable[[threading.Event], Found]) -> Found:
+    """Return what `search` gives in a thread; the event that it is given is set where the caller is cancelled."""
     called_off = threading.Event()
     try:
         return await asyncio.to_thread(search, called_off)
@@ -57,7 +58,7 @@ class Planner:
 
     async def plan(self, problem: Problem) -> Recalled:
         """Return what is found; where the caller is cancelled, the search ends, too."""
-        return await _in_thread(lambda called_off: self._found(problem, called_off))
+        return await in_thread(lambda called_off: self._found(problem, called_off))
 
     def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
         for template in () if problem.wishes else self.templates:
@@ -73,7 +74,7 @@ class Planner:
 
 async def best(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
     """Return what `planner.candidates.k_best` gives with the actions that `world` has handlers for."""
-    found = await _in_thread(lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options))
+    found = await in_thread(lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options))
     return replace(found, plans=tuple([replace(plan, problem=problem) for plan in found.plans]))
 
 

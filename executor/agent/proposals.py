@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from executor.agent.foreign import Repaired
 from executor.agent.missing import Missing
 from executor.agent.reading import Reading, Understood
 from executor.agent.unmodelled import Improvised
@@ -53,7 +54,8 @@ class Proposal:
     sentence may mean, `thought` is what the model said to that, and `usage` what it took. `improvised` has steps for
     what no fact expresses. `question` is what somebody has to answer, and `reason` says what is in the way, if anything
     is; `missing` are the capabilities that are. `saved` is what was there already, and `understood` how it was read;
-    `values` are those of data parameters that a template gave, by the place of the step.
+    `values` are those of data parameters that came with the plan, by the place of the step. `repaired` says what became
+    of a plan that somebody else drew up.
     """
 
     standing: Standing
@@ -71,6 +73,7 @@ class Proposal:
     saved: Saved = Saved()
     understood: Understood | None = None
     values: Values = field(default_factory=dict)
+    repaired: Repaired | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -109,6 +112,7 @@ class Proposal:
             "reason": self.reason,
             "usage": self.usage.to_dict(),
             "saved": self.saved.to_dict(),
+            **({} if self.repaired is None else {"repaired": self.repaired.to_dict()}),
         }
 
 

@@ -11,6 +11,7 @@ from executor.agent.planning import Planner, able, best, declared, missing
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.agent.reading import Reader, Reading, Readings
 from executor.agent.reading.words import in_words
+from executor.agent.taking import taken
 from executor.agent.unmodelled import Improviser
 from executor.errors import ModelError
 from executor.language.allowance import Meter
@@ -36,6 +37,10 @@ class Proposer:
     waived: bool = False
     planner: Planner = field(default_factory=Planner)
     remembered: Readings | None = None
+
+    async def of_steps(self, base: Proposal, steps: Any) -> Proposal:
+        """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
+        return await taken(base, steps, self.world, self.planner.time_limit, waived=self.waived)
 
     async def of_goal(self, problem: Problem) -> Proposal:
         """Return what comes of `problem`, whose goal somebody has stated."""

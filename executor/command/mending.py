@@ -48,8 +48,8 @@ def repair(
     with interruptible(left(time_limit, started)) as watchman:
         asked = _problem(domain, problem, goal)
         steps = _text(plan)
-        with watchman.searching():
-            found = repaired(asked, steps, time_limit=left(time_limit, started))
+        with watchman.searching() as cancel:
+            found = repaired(asked, steps, time_limit=left(time_limit, started), cancel=cancel)
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
         from planner.cli.output import write_atomically  # noqa: PLC0415 - as above

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
@@ -111,8 +112,13 @@ def repair(
     return repaired(declared.problem(objects=named, initial=facts, goal=goal), steps, time_limit=time_limit)
 
 
-def repaired(problem: Problem, steps: Any, *, time_limit: float | None = 10.0) -> Repaired:
-    """Return what becomes of `steps` as a plan for `problem`. Raises `PlanError` for what is no plan at all."""
+def repaired(
+    problem: Problem, steps: Any, *, time_limit: float | None = 10.0, cancel: threading.Event | None = None
+) -> Repaired:
+    """Return what becomes of `steps` as a plan for `problem`; setting `cancel` ends the search for a repair.
+
+    Raises `PlanError` for what is no plan at all.
+    """
     given = tuple(completed(problem, resolve(problem, calls_in(steps))))
     understood = tuple([said.step for said in given])
     verdict = validate(problem, understood)
@@ -122,7 +128,7 @@ def repaired(problem: Problem, steps: Any, *, time_limit: float | None = 10.0) -
         added = any(said.is_completed for said in given)
         status, reason = (RepairStatus.REPAIRED, COMPLETED) if added else (RepairStatus.VALID, "")
         return Repaired(status, given, plan, places, least=True, reason=reason, data=_data(given, places))
-    mended = mend(problem, understood, time_limit=time_limit)
+    mended = mend(problem, understood, time_limit=time_limit, cancel=cancel)
     if mended.steps is None:
         return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
     return Repaired(
