@@ -137,9 +137,9 @@ def constrained(rng):
 @pytest.mark.parametrize(
     ("draw", "seeds"),
     [
-        (lambda rng: timed_problem(rng, ALL), range(60)),
-        (lambda rng: timed_problem(rng, STRIPS), range(3000, 3120)),
-        (workshop, range(70)),
+        (lambda rng: timed_problem(rng, ALL), range(40)),
+        (lambda rng: timed_problem(rng, STRIPS), range(3000, 3080)),
+        (workshop, range(40)),
         (wishing, range(40)),
         (constrained, range(40)),
     ],
