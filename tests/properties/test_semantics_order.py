@@ -34,7 +34,7 @@ def linearisation(graph, rng):
     return order
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_every_linearisation_is_valid(rng):
     plan = random_plan(rng)
@@ -73,7 +73,7 @@ def test_every_linearisation_keeps_constraints_and_wishes():
     assert tried > 50 < parallel
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_the_order_is_that_of_all_pairs(rng):
     plan = random_plan(rng, longest=14)
