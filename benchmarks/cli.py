@@ -11,6 +11,7 @@ from benchmarks.foreign.command import foreign
 from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
+from benchmarks.sentences.command import sentences
 from benchmarks.simulations.command import simulations
 from benchmarks.tools.command import tools
 from benchmarks.uncertain.command import uncertain
@@ -32,6 +33,7 @@ for command in (
     patch,
     candidates,
     foreign,
+    sentences,
     learning,
     uncertain,
     simulations,

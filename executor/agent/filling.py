@@ -65,7 +65,10 @@ class Filler:
     timeout: float = TIMEOUT
 
     async def __call__(self, request: FillRequest) -> Fillings:
-        """Return the values, or a question for a person where the model does not know them or cannot be had."""
+        """Return the values, or a question for a person where the model does not know them or cannot be had.
+
+        What has a default keeps it then, without a question.
+        """
         before = self.meter.spent
         parts, returned = list(self._parts(request)), list(self._returned(request.state))
         careful = "irreversible" in request.action.tags and bool(returned)
@@ -75,6 +78,8 @@ class Filler:
                 marked = bool(self._lacking(request, found))
                 found = await self._asked(request, [*parts, *returned]) if marked else found
         except ModelError as error:
+            if not _required(request):
+                return Fillings({}, metrics=self._metrics(before))
             return Fillings({}, question=_question(request, ""), known=(str(error),), metrics=self._metrics(before))
         return self._fillings(request, found, before, marked=marked)
 
