@@ -122,7 +122,8 @@ class Executor:
         """
         check_id(run)
         check_named(memory=memory, entities=entities)
-        made = given(self.world, what, planning, memory or (), entities, model=self.model)
+        fills = (fill or self.fill) is not None
+        made = given(self.world, what, planning, memory or (), entities, model=self.model, fills=fills)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)

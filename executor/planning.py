@@ -41,14 +41,15 @@ def given(
     entities: Mapping[str, object] | None = None,
     *,
     model: str | None = None,
+    fills: bool = False,
 ) -> Planned | None:
     """Return the plan that `what` is; None for a problem, for which one is to be searched.
 
     `planning` are options of `solve`, or those of `decide` where `model` is "policy"; `memory` names the data
-    parameters that working memory has, and `entities` are the Python values of the objects that a plan names, which
-    problems have already. Raises `NoPlan`
-    for a result without one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is
-    neither a problem nor a plan, and for options that are none.
+    parameters that working memory has, and `fills` says whether somebody fills those that are open. `entities` are the
+    Python values of the objects that a plan names, which problems have already. Raises `NoPlan` for a result without
+    one, `PlanError` with everything that is wrong with a plan, and `InputError` for what is neither a problem nor a
+    plan, and for options that are none.
     """
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
@@ -66,7 +67,7 @@ def given(
         hint = "they say how a plan is found, and go with problems"
         raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)
     if isinstance(what, ActionPlan):
-        _check(world, what, memory)
+        _check(world, what, memory, fills=fills)
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
         return Planned(what, problem)
@@ -139,11 +140,11 @@ def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
             raise InputError(f"there is no option {name!r}", hint=hint)
 
 
-def _check(world: World, plan: ActionPlan, memory: Collection[str]) -> None:
+def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:
     """Raise `PlanError` with everything that is wrong with `plan`, if anything is."""
     from executor.checks import check_plan, errors_in  # noqa: PLC0415 - plans that were found need no check
 
-    errors = errors_in(check_plan(plan, world, memory=memory))
+    errors = errors_in(check_plan(plan, world, memory=memory, model=fills))
     if errors:
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 

@@ -91,9 +91,9 @@ class PlanCache:
     def recall(self, problem: Problem, **options: Any) -> Recalled:
         """Return what `planner.solve` would, from what was found before where that will do.
 
-        A proof will always do. A plan without one will where any plan does (`mode="first"`), and where the search that
-        found it had as much time as this one would have. `statistics.search` says "cache" or "adapted" then. Problems
-        with unknown facts are always searched.
+        A proof will always do, and so will what a search found that ended by itself. Any other plan will where any plan
+        does (`mode="first"`), and where the search that found it had as much time as this one would have.
+        `statistics.search` says "cache" or "adapted" then. Problems with unknown facts are always searched.
         """
         if problem.unknown:
             return Recalled(solve(problem, **options))
@@ -111,7 +111,7 @@ class PlanCache:
 
     def _known(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
         entry, first = _read(self._store.get(shape.key)), options.get("mode") == "first"
-        if entry is not None and (entry.proved or first or entry.seconds >= _patience(options) * ENOUGH):
+        if entry is not None and (first or entry.is_final or entry.seconds >= _patience(options) * ENOUGH):
             result = _as_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
                 self.savings.hits += 1
@@ -147,6 +147,7 @@ class PlanCache:
             proved=result.status is Status.OPTIMAL and shape.is_whole,
             lower_bound=result.lower_bound if shape.is_whole else None,
             seconds=seconds,
+            stopped_by=result.stopped_by if shape.is_whole else StoppedBy.FIRST_PLAN,
             goal=tuple([numbers.get(name, name) for name in goal]),
             objects=shape.objects,
         )
@@ -182,6 +183,6 @@ def _as_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result 
     if plan is None:
         return None
     proved = entry.proved and plan.charge == bound
-    status, stopped = (Status.OPTIMAL, StoppedBy.EXHAUSTED) if proved else (Status.SOLVED, StoppedBy.FIRST_PLAN)
-    statistics = Statistics(search=FOUND)
-    return Result(status, stopped, plan, None if bound is None else exact(bound), statistics, reason="found before")
+    status, statistics = Status.OPTIMAL if proved else Status.SOLVED, Statistics(search=FOUND)
+    bound = None if bound is None else exact(bound)
+    return Result(status, entry.stopped_by, plan, bound, statistics, reason="found before")

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import pytest
 
-from executor import ActionResult, Executor, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, Executor, RunStatus, StepStatus, World
 from executor.record.events import ParametersFilled, StepStarted
 from executor.steps.filling import Fillings, FillRequest
-from planner import FIXED, Domain, From
+from planner import FIXED, Domain, From, solve
+from planner.errors import PlanError
 
 
 def office(tags: tuple[str, ...] = ()) -> tuple[World, list]:
@@ -46,6 +47,17 @@ def filler(*answers):
         return left.pop(0)
 
     return fill, requests
+
+
+def test_a_plan_as_data_may_leave_open_what_somebody_fills() -> None:
+    world, sent = office()
+    plan = ActionPlan.of(solve(Domain.of(world.model).problem(goal=["sent"])))
+    fill, _ = filler(Fillings({"to": "ada", "copies": 2, "subject": "hello"}))
+    outcome = asyncio.run(Executor(world, fill=fill).run(plan))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert sent == [{"to": "ada", "subject": "hello", "copies": 2, "body": "news"}]
+    with pytest.raises(PlanError, match="lacks a value for 'to'"):
+        asyncio.run(Executor(world).run(plan))
 
 
 def test_what_nothing_known_fills_is_asked_for_once_and_kept() -> None:

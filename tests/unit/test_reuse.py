@@ -217,6 +217,15 @@ def test_an_unproved_plan_is_taken_where_search_had_as_much_time(monkeypatch) ->
     assert (cache.savings.hits, cache.savings.misses) == (1, 2)
 
 
+def test_an_unproved_plan_is_taken_where_search_had_ended_by_itself() -> None:
+    problem = load("outing", "afternoon")
+    cache = PlanCache()
+    first, again = cache.solve(problem, time_limit=5), cache.solve(problem, time_limit=5)
+    assert (first.status, first.stopped_by) == (again.status, again.stopped_by) == (Status.SOLVED, StoppedBy.INCOMPLETE)
+    assert (again.net_benefit, again.lower_bound) == (first.net_benefit, first.lower_bound)
+    assert cache.savings.hits == 1
+
+
 def test_plans_that_suppose_something_are_searched_each_time() -> None:
     domain = Domain("d")
     domain.action("go", {}, requires=["open"], provides=["in"])
