@@ -31,7 +31,7 @@ from executor.world.context import CAPACITY, Memory
 from executor.world.data import loaded
 from executor.world.world import World
 from planner.kinds import AnyProblem
-from planner.model import Problem
+from planner.model import Atom, Problem
 from planner.plan import Plan, Result
 
 if TYPE_CHECKING:
@@ -238,13 +238,20 @@ class Executor:
         results: Mapping[str, Any] | None = None,
         fill: Fill | None = None,
         approve: Callback = None,
+        facts: Mapping[Atom, bool] | None = None,
+        aim: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Begin to take up a run, and return it; awaited, it raises as `resume` does."""
+        """Begin to take up a run, and return it; awaited, it raises as `resume` does.
+
+        `facts` are what somebody knows to have become true, or false, in the meantime; `aim` is what is wanted from now
+        on, as `executor.plans.aims` writes it.
+        """
         check_named(answers=answers, entities=entities, results=results)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve)
-        taken.start(self._taken_up(taken, answers or {}, entities, results or {}))
+        news = (facts or {}, aim)
+        taken.start(self._taken_up(taken, answers or {}, entities, results or {}, news))
         return taken
 
     async def _taken_up(
@@ -253,6 +260,7 @@ class Executor:
         answers: Mapping[str, Any],
         entities: Mapping[str, object] | None,
         results: Mapping[str, Any],
+        news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
     ) -> Outcome:
         with self._driving(taken.id):
             taken.take(self.state_of(taken.id, entities))
@@ -264,6 +272,7 @@ class Executor:
             taken.told = list(self._left.pop(taken.id, ((), None))[0])
             with self._at_work(taken):
                 taken.emit(RunResumed(taken.id))
+                taken.learn(*news)
                 for question, answer in answers.items():
                     taken.answer(question, answer)
                 for step, result in given_results.items():

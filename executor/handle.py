@@ -19,7 +19,8 @@ from executor.plans.aims import aim_of
 from executor.plans.basis import Basis
 from executor.record.answers import is_approval, is_clear
 from executor.record.encoding import to_data
-from executor.record.events import Answered, Event, GoalChanged, MemorySet, RunEnded
+from executor.record.events import Answered, Event, FactsSeen, GoalChanged, MemorySet, RunEnded
+from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
@@ -32,7 +33,7 @@ from executor.steps.stepping import Stepper
 from executor.world.data import dumped
 from executor.world.results import ActionResult, Wait
 from planner.errors import InputError
-from planner.model import Problem
+from planner.model import Atom, Problem
 
 if TYPE_CHECKING:
     from executor.engine import Executor
@@ -41,6 +42,8 @@ KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
 BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
 """The status of a run after events that do not state it."""
+MEANTIME: Final = "meanwhile"
+"""The source of what became known while nobody drove a run."""
 PATIENCE: Final = 0.1
 """Seconds between looks whether the loop that is to answer is still there."""
 Done = TypeVar("Done")
@@ -101,6 +104,7 @@ class Run:
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
+        self._interrupted = False
         self.told: list[Event] = []
         """What has happened, where no journal keeps it."""
         self._lost: BaseException | None = None
@@ -125,6 +129,7 @@ class Run:
             state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
         )
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
+        self._loop.interrupted = self._interrupted
         if self.called_off.is_set():
             stepper.abort()
 
@@ -183,11 +188,10 @@ class Run:
     def interrupt(self) -> None:
         """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
 
-        A run whose plan is still searched is called off.
+        One whose plan is still searched ends when there is one.
         """
-        if self._state is None:
-            self.cancel()
-        elif not self._home.is_closed():
+        self._interrupted = True
+        if self._state is not None and not self._home.is_closed():
             self._at_home(self._loop.interrupt)
 
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
@@ -200,6 +204,16 @@ class Run:
         """
         self.check_goal(problem)
         self._at_home(lambda: self._change_goal(problem, reason, basis))
+
+    def learn(self, facts: Mapping[Atom, bool], aim: Mapping[str, Any] | None) -> None:
+        """Take in what has changed while nobody drove the run: `facts`, and what is wanted."""
+        told = [Note(fact, holds, Provenance.REPORTED, MEANTIME) for fact, holds in facts.items()]
+        beliefs = self.state.beliefs
+        notes = beliefs.would_change([each for each in told if beliefs.holds(each.fact) is not each.holds])
+        if notes:
+            self.emit(FactsSeen(tuple(notes), MEANTIME))
+        if aim is not None:
+            self.emit(GoalChanged(aim))
 
     def check_goal(self, problem: Problem) -> None:
         """Raise as `change_goal` does."""

@@ -5,42 +5,31 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from executor.agent.basing import PERSON, based, basis_of
-from executor.agent.confirming import Approved, Confirm, confirmed
-from executor.agent.events import AgentEvent, Began, Decided, Finished, Heard
-from executor.agent.filling import Filler
+from executor.agent.basing import CONFIRMS
+from executor.agent.confirming import Confirm, confirmed
+from executor.agent.events import AgentEvent, Decided, Finished, Heard
 from executor.agent.lifting import lifted
 from executor.agent.planning import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.proposing import Proposer
 from executor.agent.reading import Readings
 from executor.agent.reading.words import in_words
+from executor.agent.rooms import Room, kept
+from executor.agent.running import Runs
 from executor.agent.telling import Tell, events_of, nobody, streamed
 from executor.engine import Executor
-from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
 from executor.language.protocol import LanguageModel, Part
-from executor.planning import reserved
-from executor.record.state import RunState
 from executor.world.world import World
 from planner.declare import Domain
 from planner.errors import InputError
 from planner.model import Problem
-from planner.records import dataclass, replace
+from planner.records import replace
 from planner.reuse import PlanCache, Template
 
 TIME_LIMIT: Final = 10.0
 """Seconds for one search."""
-
-
-@dataclass(slots=True, eq=False)
-class Doing:
-    """A run at work, with who approves its steps and fills their parameters."""
-
-    run: Run
-    approved: Approved
-    filler: Filler | None
 
 
 class Agent:
@@ -73,13 +62,30 @@ class Agent:
         **executing: Any,
     ) -> None:
         self.world = world if isinstance(world, World) else World(world)
-        self.problem = problem or Domain.of(self.world.model).problem()
         self.model = model
         self.executor = Executor(self.world, **executing)
+        self.allowance = allowance or Allowance()
+        now = problem or Domain.of(self.world.model).problem()
+        self.runs = Runs(self.executor, now, model, self.allowance)
         planner = Planner(cache, templates, mode, time_limit)
-        self._proposer = Proposer(self.world, model, open_types, waived, planner, readings)
-        self._confirm, self._allowance = confirm, allowance or Allowance()
-        self._doing: dict[str, Doing] = {}
+        self.proposer = Proposer(self.world, model, open_types, waived, planner, readings)
+        self._confirm = confirm
+        self._rooms: dict[str, Room] = {}
+
+    @property
+    def problem(self) -> Problem:
+        """How things stand, as far as that is known: its objects and its initial facts."""
+        return self.runs.problem
+
+    @problem.setter
+    def problem(self, problem: Problem) -> None:
+        self.runs.problem = problem
+
+    def room(self, name: str = "") -> Room:
+        """Return the conversation of this `name`, of a place or a person; the journal keeps it, if there is one."""
+        if name not in self._rooms:
+            self._rooms[name] = Room(self, name, kept(self.executor.journal, name))
+        return self._rooms[name]
 
     async def plan(self, request: Any, *, context: Collection[Part] = ()) -> Proposal:
         """Return what `request` comes to, with a plan where there is one; nothing is done.
@@ -87,7 +93,7 @@ class Agent:
         A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
         `InputError` for a goal that means nothing here, and for a sentence without a model.
         """
-        return await self._proposed(request, self.problem, context)
+        return await self.proposed(request, self.problem, context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
         """Return what `request` comes to with each of its `k` cheapest plans, the cheapest first; nothing is done.
@@ -96,7 +102,7 @@ class Agent:
         may be carried out, with the others as its `alternatives`. Raises as `plan` does.
         """
         proposal = await self.plan(request)
-        return await self._proposer.variants(proposal, k, **options) or (proposal,)
+        return await self.proposer.variants(proposal, k, **options) or (proposal,)
 
     async def repair(self, steps: Any, goal: Any) -> Proposal:
         """Return what becomes of `steps`, a plan that somebody else drew up, for a goal; nothing is done.
@@ -110,14 +116,14 @@ class Agent:
             goal = Proposal(Standing.PLANNED, "", problem, in_words(problem))
         if goal.problem is None:
             raise InputError(f"there is no goal to plan for: {goal.standing.value}", hint=goal.question or None)
-        return await self._proposer.of_steps(goal, steps)
+        return await self.proposer.of_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
         """Return what the request of `proposal` comes to where it means the one of its readings with this `number`."""
         chosen = replace(
             proposal, standing=Standing.NOTHING, readings=(proposal.readings[number],), question="", reason=""
         )
-        return await self._proposer.of_readings(chosen, Meter(self._allowance, proposal.usage))
+        return await self.proposer.of_readings(chosen, Meter(self.allowance, proposal.usage))
 
     async def achieve(
         self,
@@ -129,7 +135,7 @@ class Agent:
     ) -> Achieved:
         """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
         tell(Heard(str(request)))
-        proposal, may_be_done = await self._settled(await self.plan(request, context=context), tell)
+        proposal, may_be_done = await self.settled(await self.plan(request, context=context), tell)
         if may_be_done:
             achieved = await self.carry_out(proposal, memory=memory, tell=tell)
         else:
@@ -142,7 +148,7 @@ class Agent:
 
         Who stops listening interrupts the run: the steps at work end, and it can be taken up again.
         """
-        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self._interrupted)
+        return streamed(lambda tell: self.achieve(request, tell=tell, **options), self.runs.interrupt)
 
     async def carry_out(
         self,
@@ -158,7 +164,7 @@ class Agent:
         need approval then. Where the plan fails, the end of one of the `alternatives` is taken that fits.
         """
         run = self.start(proposal, memory=memory, alternatives=alternatives)
-        return Achieved(proposal, await self._ended(run, tell))
+        return Achieved(proposal, await self.runs.followed(run, tell))
 
     def start(
         self,
@@ -168,37 +174,20 @@ class Agent:
         alternatives: Iterable[Proposal] = (),
     ) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
-        made = based(proposal)
-        if made.plan.basis.confirmed == PERSON:
+        if proposal.standing in CONFIRMS:
             self.remember(proposal, meant=True)
-        others = [each.plan for each in alternatives if each.plan is not None]
-        filler = self._filler(proposal.request, memory or {}, Meter(self._allowance, proposal.usage))
-        approved = Approved(self.world.model.actions, self.executor.approve, list(made.plan.steps))
-        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved)
-        self._doing[run.id] = Doing(run, approved, filler)
-        return run
+        return self.runs.start(proposal, memory or {}, alternatives)
 
     async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> Outcome:
-        """Take up a run; see `Executor.resume`."""
-        words = self.executor.state_of(run, given.get("entities")).plan.basis.request
-        filler = self._filler(words, {}, Meter(self._allowance))
-        approved = Approved(self.world.model.actions, self.executor.approve)
-        taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
-        self._doing[run] = Doing(taken, approved, filler)
-        return await self._ended(taken, tell)
+        """Take up a run, and return how it ends; `given` is as for `Executor.take_up`."""
+        return await self.runs.followed(self.runs.take_up(run, **given), tell)
 
     def interrupt(self, run: str) -> None:
         """Have a run begin nothing more: it ends when its steps at work do, and `resume` takes it up.
 
         Raises `RunError` for one that is not at work here.
         """
-        self._at_work(run).run.interrupt()
-
-    def _interrupted(self, run: str) -> bool:
-        """Interrupt a run if it is at work, and return whether it is."""
-        if run in self._doing:
-            self.interrupt(run)
-        return run in self._doing
+        self.runs.at_work(run).run.interrupt()
 
     async def change(self, run: str, request: Any, *, context: Collection[Part] = (), tell: Tell = nobody) -> Proposal:
         """Have a run at work go on to what `request` asks for, once that is confirmed: its plan is patched.
@@ -206,37 +195,20 @@ class Agent:
         Returns what the request came to. Where it leads to no plan, or nobody confirms it, the run keeps its goal.
         Raises `RunError` for a run that is not at work here, or that cannot change its goal, and as `plan` does.
         """
-        doing = self._at_work(run)
-        proposal = await self._proposed(request, self.standing(doing.run.state), context)
-        proposal, may_be_done = await self._settled(proposal, tell)
+        self.runs.at_work(run)
+        proposal = await self.proposed(request, self.runs.now(run), context)
+        proposal, may_be_done = await self.settled(proposal, tell)
         if may_be_done:
-            self.redirect(run, proposal)
+            self.runs.redirect(run, proposal)
         return proposal
 
-    def redirect(self, run: str, proposal: Proposal) -> None:
-        """Have a run at work go on to the goal of `proposal`, which somebody has confirmed; raises as `change`."""
-        doing, made = self._at_work(run), based(proposal)
-        if made.plan.basis.confirmed == PERSON:
-            self.remember(proposal, meant=True)
-        doing.run.change_goal(made.problem, proposal.request or proposal.words, basis=basis_of(proposal))
-        doing.approved.shown.extend(made.plan.steps)
-        if doing.filler is not None and proposal.request:
-            doing.filler.words += f"\n{proposal.request}"
-
-    def standing(self, state: RunState) -> Problem:
-        """Return how things stand as a run believes them to be."""
-        facts = tuple(sorted(state.beliefs.simulation.facts, key=str))
-        return replace(self.problem, objects=state.source.objects, initial=facts)
-
-    def _at_work(self, run: str) -> Doing:
-        if run not in self._doing:
-            raise RunError(f"the run {run!r} is not at work here", hint="take it up: resume(run)")
-        return self._doing[run]
-
-    async def _proposed(self, request: Any, now: Problem, context: Collection[Part]) -> Proposal:
+    async def proposed(
+        self, request: Any, now: Problem, context: Collection[Part] = (), doing: Problem | None = None
+    ) -> Proposal:
+        """Return what `request` comes to as things stand `now`, perhaps besides what is `doing`; raises as `plan`."""
         if isinstance(request, str):
-            return await self._proposer.of_sentence(request, now, Meter(self._allowance), tuple(context))
-        return await self._proposer.of_goal(self._goal(request, now))
+            return await self.proposer.of_sentence(request, now, Meter(self.allowance), tuple(context), doing)
+        return await self.proposer.of_goal(self._goal(request, now))
 
     def _goal(self, request: Any, now: Problem) -> Problem:
         """Return the problem that `request` is, or the one that has it as its goal."""
@@ -245,7 +217,7 @@ class Agent:
         stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
         return replace(now, goal=stated.goal)
 
-    async def _settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
+    async def settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:
         """Return `proposal` as somebody has decided, if it is for somebody, and whether it may be carried out."""
         for event in events_of(proposal):
             tell(event)
@@ -253,33 +225,20 @@ class Agent:
             return proposal, proposal.is_ready
         said = await confirmed(self._confirm, proposal)
         tell(Decided(said))
-        if said is False:
-            self.remember(proposal, meant=False)
-            proposal = replace(proposal, standing=Standing.DECLINED)
-        return proposal, bool(said)
+        return (proposal, False) if said is None else self.decided(proposal, said=said)
 
-    async def _ended(self, run: Run, tell: Tell) -> Outcome:
-        """Return how `run` ends, and take over what is believed then: that is how things stand now."""
-        tell(Began(run.id))
-        run.listen(tell)
-        try:
-            outcome: Outcome = await run
-        finally:
-            self._doing.pop(run.id, None)
-        self.problem = self.standing(outcome.state)
-        return outcome
+    def decided(self, proposal: Proposal, *, said: bool) -> tuple[Proposal, bool]:
+        """Return `proposal` after somebody has `said` whether it is meant, and whether it may be carried out."""
+        self.remember(proposal, meant=said)
+        return (proposal if said else proposal.stopped(Standing.DECLINED)), said
 
     def remember(self, proposal: Proposal, *, meant: bool) -> None:
         """Keep how the sentence of `proposal` was read, as somebody has said that it is meant, or forget it.
 
         `achieve`, `carry_out` and `start` do this themselves.
         """
-        self._proposer.confirmed(proposal, meant=meant)
+        self.proposer.confirmed(proposal, meant=meant)
 
     def lift(self, outcome: Outcome, name: str = "") -> Template:
         """Return the template that what was done in a run is an instance of; see `executor.agent.lifting`."""
         return lifted(outcome, name)
-
-    def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
-        """Return what fills open parameters from `words`, with what `meter` has left to spend."""
-        return None if self.model is None else Filler(self.model, words, memory, meter)

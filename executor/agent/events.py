@@ -74,4 +74,40 @@ class Finished:
     achieved: Achieved
 
 
-AgentEvent = Heard | Understood | Planned | Questioned | Decided | Stopped | Began | Finished | Event
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A run at work in a room goes on to what is asked for now: `also` to what it is for, or instead of that."""
+
+    run: str
+    also: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preempted:
+    """A run stops at the end of a step, as something more urgent was asked for in its room: it goes on after that."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What was asked for cannot be had together with another request, in `words`, of which one gives way."""
+
+    words: str
+    gives_way: str
+
+
+AgentEvent = (
+    Heard
+    | Understood
+    | Planned
+    | Questioned
+    | Decided
+    | Stopped
+    | Began
+    | Joined
+    | Preempted
+    | Conflict
+    | Finished
+    | Event
+)

@@ -13,7 +13,7 @@ from executor.handle import Outcome
 from executor.language.protocol import Usage
 from planner.model import Problem
 from planner.plan import Plan, Result
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 from planner.reuse.templates import Values
 
 
@@ -30,6 +30,7 @@ class Standing(Enum):
     UNMODELLED = "a part of it cannot be said in the facts of the domain, and nothing serves it"
     UNVERIFIED = "there is a plan; for a part of it, nothing can confirm that it serves, and somebody has to approve"
     UNPLANNED = "no plan was found"
+    CONFLICTING = "it cannot be had together with something that comes first"
     UNREAD = "the language model gave nothing that counts"
 
 
@@ -94,6 +95,16 @@ class Proposal:
     def plan(self) -> Plan | None:
         """The plan, if there is one."""
         return self.result.plan if self.result is not None else None
+
+    @property
+    def relation(self) -> str:
+        """Whether it is asked for by itself (alone), besides what is being done (also), or in its place (instead)."""
+        found = {each.meaning.relation for each in self.readings if each.meaning is not None}
+        return found.pop() if len(found) == 1 else "alone"
+
+    def stopped(self, standing: Standing, reason: str = "") -> Proposal:
+        """Return what is not carried out, for a `reason`."""
+        return replace(self, standing=standing, question="", reason=reason or self.reason)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the proposal as JSON-ready data."""

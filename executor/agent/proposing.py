@@ -6,10 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from executor.agent.confirming import only_reads
+from executor.agent.joining import joined
 from executor.agent.missing import missing_in
 from executor.agent.planning import Planner, able, best, declared, missing
 from executor.agent.proposals import Proposal, Saved, Standing
 from executor.agent.reading import Reader, Reading, Readings
+from executor.agent.reading.answer import Meanings
 from executor.agent.reading.words import in_words
 from executor.agent.taking import taken
 from executor.agent.unmodelled import Improviser
@@ -46,10 +48,17 @@ class Proposer:
         """Return what comes of `problem`, whose goal somebody has stated."""
         return await self._planned(Proposal(Standing.PLANNED, "", problem, in_words(problem)))
 
-    async def of_sentence(self, sentence: str, problem: Problem, meter: Meter, context: Sequence[Part]) -> Proposal:
+    async def of_sentence(
+        self,
+        sentence: str,
+        problem: Problem,
+        meter: Meter,
+        context: Sequence[Part] = (),
+        doing: Problem | None = None,
+    ) -> Proposal:
         """Return what comes of `sentence`, which is about how things stand in `problem`.
 
-        Raises `InputError` where there is no model.
+        It may ask for something besides what is being done: `doing`. Raises `InputError` where there is no model.
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
@@ -58,6 +67,9 @@ class Proposer:
             understood = await reader.read(sentence, problem, meter=meter, context=context)
         except ModelError as error:
             return Proposal(Standing.UNREAD, sentence, reason=str(error), usage=meter.spent)
+        if doing is not None:
+            readings = tuple([_besides(each, doing) for each in understood.readings])
+            understood = replace(understood, readings=readings)
         usage = understood.usage
         saved = Saved(0.0, usage.calls, usage.tokens) if understood.is_remembered else Saved()
         found = Proposal(
@@ -69,6 +81,38 @@ class Proposer:
             saved=saved,
         )
         return await self.of_readings(found, meter, context)
+
+    async def again(
+        self, sentence: str, problem: Problem, said: Meanings, meter: Meter, open_types: Collection[str] = ()
+    ) -> Proposal:
+        """Return what comes of `sentence` as it was read once, with new objects of `open_types` made, too.
+
+        Raises `InputError` where that means nothing any more, and where there is no model.
+        """
+        if self.model is None:
+            raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
+        reader = Reader(self.model, {*self.open_types, *open_types})
+        understood = reader.again(sentence, problem, said)
+        found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, understood=understood)
+        return await self.of_readings(found, meter)
+
+    async def renewed(self, proposal: Proposal, now: Problem) -> Proposal:
+        """Return `proposal` with a plan from how things stand `now`; it may need to be confirmed again."""
+        problem = proposal.problem
+        if problem is None or frozenset(problem.initial) == frozenset(now.initial):
+            return proposal
+        objects = {each.name: each for each in (*now.objects, *problem.objects)}
+        fresh = replace(proposal, problem=replace(problem, initial=now.initial, objects=tuple(objects.values())))
+        found = await self._planned(fresh)
+        if found.plan is None:
+            return replace(found, improvised=None, question="")
+        if proposal.improvised is None:
+            return replace(found, standing=proposal.standing)
+        assert found.problem is not None and found.result is not None  # noqa: S101, PT018 - there is a plan
+        improvised = replace(proposal.improvised, problem=found.problem, result=found.result)
+        found = replace(found, standing=proposal.standing, improvised=improvised)
+        is_same = improvised.unverified == proposal.improvised.unverified
+        return found if is_same else replace(found, standing=Standing.UNPLANNED, question=_question(found))
 
     def confirmed(self, proposal: Proposal, *, meant: bool) -> None:
         """Remember what `proposal` was taken to mean, or forget it, now that somebody has said whether it is meant."""
@@ -147,6 +191,14 @@ class Proposer:
             return replace(base, standing=Standing.UNPLANNED, reason=_why(found.result))
         base = replace(base, standing=Standing.UNVERIFIED)
         return replace(base, question=_question(base))
+
+
+def _besides(reading: Reading, doing: Problem) -> Reading:
+    """Return `reading` with what is being done, if it asks for something besides that."""
+    if reading.meaning is None or reading.meaning.relation != "also":
+        return reading
+    problem = joined(reading.problem, doing)
+    return replace(reading, problem=problem, words=in_words(problem))
 
 
 def _question(proposal: Proposal) -> str:

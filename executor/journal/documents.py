@@ -1,4 +1,4 @@
-"""Goals and plans that are kept beside the runs: each saving is a row, and the newest of a name counts."""
+"""Goals, plans and rooms that are kept beside the runs: each saving is a row, and the newest of a name counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-Sort = Literal["goal", "plan"]
+Sort = Literal["goal", "plan", "room"]
 _INSERT: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
 _NEXT: Final = "SELECT * FROM documents WHERE number > ? ORDER BY number LIMIT 1"
 

@@ -195,6 +195,10 @@ class Journal:
         """Keep a plan, or what it has become."""
         self._save("plan", Document(name, time.time(), status, data))
 
+    def save_room(self, name: str, data: str) -> None:
+        """Keep what was said in a room, or what it has become."""
+        self._save("room", Document(name, time.time(), "", data))
+
     def goals(self) -> Iterator[Document]:
         """Yield each goal as it was saved last, the one that was saved first first."""
         return self._saved("goal")
@@ -202,6 +206,10 @@ class Journal:
     def plans(self) -> Iterator[Document]:
         """Yield each plan as it was saved last, the one that was saved first first."""
         return self._saved("plan")
+
+    def rooms(self) -> Iterator[Document]:
+        """Yield each room as it was saved last, the one that was saved first first."""
+        return self._saved("room")
 
     def _known(self, run: str) -> _Run:
         """Return `run` as it was before its first event."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +11,7 @@ from executor.language.protocol import Answer
 Text = Annotated[str, Field(max_length=500)]
 Texts = Annotated[list[Text], Field(max_length=50)]
 Name = Annotated[str, Field(max_length=100)]
+Relation = Literal["alone", "also", "instead"]
 
 
 class _Part(BaseModel):
@@ -55,6 +56,7 @@ class Meaning(_Part):
         default_factory=dict, max_length=10, description="the most of 'cost' or of a resource that may be used"
     )
     deadline_seconds: float | None = Field(None, gt=0, description="how long it may take, if the sentence says so")
+    relation: Relation = Field(default="alone", description="whether it adds to what is being done, or takes its place")
     new_objects: dict[Name, Name] = Field(
         default_factory=dict, max_length=20, description="objects that are named and not listed: name to type"
     )

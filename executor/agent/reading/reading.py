@@ -38,6 +38,8 @@ class Reading:
     unreachable: tuple[Unreachable, ...] = ()
     unknown: Mapping[str, str] = field(default_factory=dict)
     doubts: tuple[str, ...] = ()
+    meaning: Meaning | None = None
+    """What the model said."""
 
     @property
     def is_plannable(self) -> bool:
@@ -92,7 +94,8 @@ class Reader:
         asked = Part("What the user wants", sentence, Origin.USER)
         parts = (Part("What there is", vocabulary(problem)), state, *context, asked)
         request = Request(Purpose.GOAL, INSTRUCTIONS, parts, Meanings)
-        judge, key = _Judge(sentence, problem), "" if context else key_of(request)
+        before_that = tuple([part.text for part in context if part.origin is Origin.USER])
+        judge, key = _Judge(sentence, problem, before_that), "" if context else key_of(request)
         known = self._known(judge, key)
         if known is not None:
             return self._understood(judge, known.meanings, 0, key, known.usage)
@@ -102,6 +105,10 @@ class Reader:
             self.model, request, Meanings, check=judge, meter=meter, rounds=self.rounds, timeout=self.timeout
         )
         return self._understood(judge, found.value, found.rounds, key, meter.spent - before)
+
+    def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
+        """Return what `sentence` means in `problem` as it was `said` to mean; raises `InputError` where it cannot."""
+        return self._understood(_Judge(sentence, problem), said, 0, "", Usage())
 
     def _known(self, judge: _Judge, key: str) -> Remembered | None:
         """Return what is remembered, if there is nothing wrong with it."""
@@ -122,15 +129,17 @@ class Reader:
             unreachable_in(problem),
             types_asked(meaning, self.open_types),
             tuple(doubts_about(judge.sentence, meaning)),
+            meaning,
         )
 
 
 @dataclass(slots=True, eq=False)
 class _Judge:
-    """Says what is wrong with an answer; what may be wrong, it says once."""
+    """Says what is wrong with an answer; what may be wrong, it says once. `before` is what the user said before."""
 
     sentence: str
     problem: Problem
+    before: tuple[str, ...] = ()
     said: set[str] = field(default_factory=set)
 
     def __call__(self, answer: Meanings) -> list[str]:
@@ -144,7 +153,8 @@ class _Judge:
 
     def mistakes(self, answer: Meanings) -> list[str]:
         """Return what cannot stay as it is."""
-        return [each for one in answer.meanings for each in mistakes_in(self.sentence, self.problem, one)]
+        words = "\n".join([*self.before, self.sentence])
+        return [each for one in answer.meanings for each in mistakes_in(words, self.problem, one)]
 
     def _doubts(self, meaning: Meaning) -> list[str]:
         unreachable = unreachable_in(wanted(self.problem, meaning))

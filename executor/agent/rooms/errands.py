@@ -1,0 +1,147 @@
+"""What is done for a room: one errand at a time, in turn, or two as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from executor.agent.events import Conflict, Joined, Preempted
+from executor.agent.joining import joined
+from executor.agent.planning import able, searched
+from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.agent.rooms.agenda import Agenda, Task
+from executor.agent.rooms.record import Errand
+from executor.agent.telling import Tell
+from executor.errors import RunError
+from executor.handle import Outcome
+from executor.record.events import Asked
+from planner.plan import Status
+
+if TYPE_CHECKING:
+    from executor.agent.agent import Agent
+    from executor.agent.rooms.room import Room
+
+TOGETHER: Final = 3.0
+"""Seconds for finding out whether two goals can be had together."""
+
+
+class Errands:
+    """Does what is asked for in `room`."""
+
+    def __init__(self, agent: Agent, room: Room) -> None:
+        self._agent, self._room = agent, room
+        self._agenda = Agenda(agent.runs.interrupt)
+
+    @property
+    def active(self) -> Task | None:
+        """The task that is at work, if one is."""
+        task = self._agenda.at_work
+        return task if task is not None and task.run in self._agent.runs.doing else None
+
+    def asked(self) -> list[tuple[Errand, Asked]]:
+        """Return the open questions of runs that nobody drives."""
+        runs = self._agent.runs
+        begun = [each for each in self._room.errands if each.run and each.run not in runs.doing]
+        return [(each, asked) for each in begun for asked in runs.questions(each.run)]
+
+    def interrupt(self) -> None:
+        """Have what is at work stop at the end of a step."""
+        for task in self._agenda.tasks:
+            self._agent.runs.interrupt(task.run)
+
+    async def resume(self, tell: Tell) -> list[Outcome]:
+        """Go on with what was begun and is not at work here, the most urgent first; return how it ends."""
+        here = {task.number for task in self._agenda.tasks}
+        left = [each for each in self._room.errands if each.run and each.number not in here]
+        ended = []
+        for errand in sorted(left, key=lambda each: (-each.priority, each.number)):
+            ended.append(await self._agent.resume(errand.run, tell=tell))
+            self.ended(errand.number, ended[-1])
+        return ended
+
+    async def done(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
+        """Do what `proposal` comes to, in its turn, or with what is at work."""
+        active = self.active
+        if active is not None and proposal.relation != "alone":
+            outcome = await self._joined(active, proposal, tell)
+            if outcome is not None:
+                return Achieved(proposal, outcome)
+        task = Task(self._room.record.count + 1, proposal, priority)
+        for other in self._agenda.tasks:
+            if not other.is_displaced and await self._clash(task, other):
+                stays, goes = (other, task) if task.priority <= other.priority else (task, other)
+                tell(Conflict(stays.proposal.words, goes.proposal.words))
+                goes.is_displaced = True
+                if goes is task:
+                    reason = f"it cannot be had together with what comes first:\n{stays.proposal.words}"
+                    return Achieved(proposal.stopped(Standing.CONFLICTING, reason))
+        self._note(task)
+        outcome = await self._worked(task, memory, tell)
+        return Achieved(task.proposal, outcome)
+
+    async def _joined(self, task: Task, proposal: Proposal, tell: Tell) -> Outcome | None:
+        """Have a task at work go on to what `proposal` asks for; return how it ends, None where it cannot.
+
+        One whose place is taken then gives way for good.
+        """
+        also = proposal.relation == "also"
+        try:
+            run = self._agent.runs.redirect(task.run, proposal, also=also)
+        except RunError:
+            task.is_displaced = not also
+            if task.is_displaced:
+                task.gives_way = self._agent.runs.interrupt(task.run)
+            return None
+        task.proposal = proposal
+        self._note(task)
+        tell(Joined(task.run, also))
+        outcome: Outcome = await run
+        return outcome
+
+    async def _worked(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+        """Carry out a task whenever it is its turn, and return how it ends; None where there is no plan any more."""
+        while True:
+            await self._agenda.turn(task)
+            try:
+                outcome = await self._work(task, memory, tell)
+            finally:
+                self._agenda.over(task)
+            gave_way, task.gives_way = task.gives_way, False
+            if outcome is None or outcome.status.is_over or not gave_way or task.is_displaced:
+                self.ended(task.number, None if task.is_displaced else outcome)
+                return outcome
+            tell(Preempted(task.run))
+            task.left_at = frozenset(self._agent.problem.initial)
+
+    async def _work(self, task: Task, memory: Mapping[str, Any], tell: Tell) -> Outcome | None:
+        runs = self._agent.runs
+        if task.run:
+            before, now = task.left_at or frozenset(), frozenset(self._agent.problem.initial)
+            facts = {fact: fact in now for fact in before ^ now} if task.left_at is not None else {}
+            run = runs.take_up(task.run, facts=facts)
+        else:
+            task.proposal = await self._agent.proposer.renewed(task.proposal, self._agent.problem)
+            if task.proposal.plan is None or task.proposal.standing is Standing.UNPLANNED:
+                return None
+            run = self._agent.start(task.proposal, memory=memory)
+        self._agenda.began(task, run.id)
+        self._note(task)
+        return await runs.followed(run, tell)
+
+    async def _clash(self, task: Task, other: Task) -> bool:
+        """Return whether it is proved that two tasks cannot be had together."""
+        one, two = task.proposal.problem, other.proposal.problem
+        if one is None or two is None:
+            return False
+        found = await searched(able(joined(one, two), self._agent.world), time_limit=TOGETHER)
+        return found.status is Status.UNSOLVABLE
+
+    def _note(self, task: Task) -> None:
+        request, words = task.proposal.request, task.proposal.words
+        errand = Errand(number=task.number, request=request, words=words, priority=task.priority, run=task.run)
+        self._room.note(self._room.record.with_errand(errand))
+
+    def ended(self, number: int, outcome: Outcome | None) -> None:
+        """Note how an errand has ended, if it has."""
+        if outcome is None or outcome.status.is_over:
+            self._room.note(self._room.record.without(number))

@@ -1,0 +1,84 @@
+"""What is known of a room, as data: it is kept in the journal, and survives the process."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from executor.agent.proposals import Proposal
+from executor.agent.reading.answer import Meaning
+from executor.journal import Journal
+
+MOST_TURNS: Final = 20
+"""Turns of a conversation that are kept, the latest."""
+LONGEST: Final = 2_000
+"""Characters of one turn that are kept."""
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Turn(_Kept):
+    """Something that was said: what an agent says follows from goals and plans, never from what a tool returned."""
+
+    who: Literal["user", "agent"]
+    text: str
+
+
+class Said(_Kept):
+    """A sentence as it was read: what it may mean, and how it stands."""
+
+    sentence: str
+    meanings: tuple[Meaning, ...] = ()
+    standing: str = ""
+    question: str = ""
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> Said:
+        """Return what is kept of `proposal`."""
+        meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
+        standing, question = proposal.standing.name, proposal.question
+        return cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
+
+
+class Errand(_Kept):
+    """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun."""
+
+    number: int
+    request: str
+    words: str
+    priority: int = 0
+    run: str = ""
+
+
+class RoomRecord(_Kept):
+    """A room: what was said, the sentence to which somebody has to say something, and what is not over."""
+
+    turns: tuple[Turn, ...] = ()
+    open: Said | None = None
+    errands: tuple[Errand, ...] = ()
+    count: int = 0
+    """How many errands there were."""
+
+    def said(self, who: Literal["user", "agent"], text: str) -> RoomRecord:
+        """Return the room after another turn."""
+        turns = (*self.turns, Turn(who=who, text=text[:LONGEST]))[-MOST_TURNS:]
+        return self.model_copy(update={"turns": turns})
+
+    def with_errand(self, errand: Errand) -> RoomRecord:
+        """Return the room with `errand` as it is now."""
+        others = [each for each in self.errands if each.number != errand.number]
+        errands = tuple(sorted([*others, errand], key=lambda each: each.number))
+        return self.model_copy(update={"errands": errands, "count": max(self.count, errand.number)})
+
+    def without(self, number: int) -> RoomRecord:
+        """Return the room after an errand is over."""
+        return self.model_copy(update={"errands": tuple([each for each in self.errands if each.number != number])})
+
+
+def kept(journal: Journal | None, name: str) -> RoomRecord:
+    """Return the room of this `name` as `journal` has it, a new one where it does not; raises `JournalError`."""
+    found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
+    return RoomRecord.model_validate_json(found[-1]) if found else RoomRecord()

@@ -1,0 +1,293 @@
+"""Rooms: requests are understood by what was said before, answers need no model, and errands take their turns."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from executor import Agent, Journal, RunStatus, World
+from executor.agent import events as told
+from executor.agent.joining import joined
+from executor.agent.proposals import Standing
+from executor.language import Origin
+from executor.record.events import GoalChanged, StepEnded, StepStarted
+from executor.testing import ScriptedModel
+from planner import Domain
+
+PEOPLE = {"ada": "person", "ben": "person", "cleo": "person"}
+
+
+def post(*said, pause=0.0, **options) -> tuple[Agent, list]:
+    """Return an agent that tells people things by letters, one lamp, and what it did."""
+    domain, done = Domain("post", types=["person"]), []
+    domain.action("write", {"to": "person"}, provides=["written(to)"])
+    domain.action("mail", {"to": "person"}, requires=["written(to)"], provides=["told(to)"])
+    domain.action("light", {}, provides=["lit"])
+    domain.action("dim", {}, provides=["not lit", "dark"], modifies=["lit"])
+    domain.action("pay", {"to": "person", "amount": int}, provides=["paid(to)"], tags=["irreversible"])
+    world = World(domain)
+    for name in ("write", "mail", "light", "dim", "pay"):
+
+        @world.handler(name)
+        async def act(name=name, **given) -> None:
+            await asyncio.sleep(pause)
+            done.append(" ".join([name, *map(str, given.values())]))
+
+    world.observer("written(_)")(lambda: [each.split()[1] for each in done if each.startswith("write")])
+    world.observer("told(_)")(lambda: [each.split()[1] for each in done if each.startswith("mail")])
+    world.observer("paid(_)")(lambda: [each.split()[1] for each in done if each.startswith("pay")])
+    world.observer("lit")(lambda: [each for each in done if each in {"light", "dim"}][-1:] == ["light"])
+    world.observer("dark")(lambda: [each for each in done if each in {"light", "dim"}][-1:] == ["dim"])
+    model = ScriptedModel(said)
+    return Agent(world, domain.problem(objects=PEOPLE), model=model, **options), done
+
+
+def goal(*conditions, relation="alone", **more) -> dict:
+    return {"meanings": [{"goal": list(conditions), "relation": relation, **more}]}
+
+
+def test_what_was_said_before_is_shown_to_the_model_and_nothing_of_it_is_an_instruction() -> None:
+    agent, done = post(goal("told(ada)"), goal("told(ben)"), waived=True)
+    room = agent.room("kitchen")
+
+    async def story():
+        await room.achieve("Tell Ada.")
+        return await room.achieve("And Ben.")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["write ada", "mail ada", "write ben", "mail ben"]
+    parts = agent.model.requests[1].parts
+    assert [(each.text, each.origin) for each in parts if each.title == "The user said before"] == [
+        ("Tell Ada.", Origin.USER)
+    ]
+    (answer,) = [each.text for each in parts if each.title == "You said"]
+    assert answer.startswith("At the end:\n- told(ada)\nThis is succeeded")
+    assert agent.room("kitchen") is room
+    assert agent.room("hall").record.turns == ()
+
+
+def test_objects_that_were_named_before_may_be_made() -> None:
+    new = {"dora": "person"}
+    agent, done = post({"meanings": []}, goal("told(dora)", new_objects=new), waived=True, open_types=["person"])
+    room = agent.room()
+
+    async def story():
+        await room.achieve("There is somebody new: Dora.")
+        return await room.achieve("Tell her.")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["write dora", "mail dora"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "does"), [("Yes.", True), ("go ahead", True), ("no", False), ("Never mind!", False)]
+)
+def test_a_yes_or_no_needs_no_model(answer, does) -> None:
+    agent, done = post(goal("told(ada)"))
+    room = agent.room()
+
+    async def story():
+        first = await room.achieve("Tell Ada.")
+        assert first.proposal.standing is Standing.UNCONFIRMED
+        assert "told(ada)" in room.question
+        return await room.achieve(answer)
+
+    achieved = asyncio.run(story())
+    assert achieved.succeeded is does
+    assert bool(done) is does
+    assert room.question == ""
+    assert len(agent.model.requests) == 1
+
+
+def test_anything_else_is_another_request() -> None:
+    agent, done = post(goal("told(ada)"), goal("told(ben)"))
+    room = agent.room()
+
+    async def story():
+        await room.achieve("Tell Ada.")
+        await room.achieve("Ben I mean.")
+        return await room.achieve("yes")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["write ben", "mail ben"]
+
+
+@pytest.mark.parametrize("answer", ["2", "the second one", "second"])
+def test_one_of_several_readings_is_chosen(answer) -> None:
+    several = {"meanings": [{"goal": ["told(ada)"]}, {"goal": ["told(ben)"]}]}
+    agent, done = post(several, waived=True)
+    room = agent.room()
+
+    async def story():
+        first = await room.achieve("Tell one of them.")
+        assert first.proposal.standing is Standing.AMBIGUOUS
+        return await room.achieve(answer)
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["write ben", "mail ben"]
+
+
+def test_what_nobody_knows_is_made_where_somebody_says_that_it_is_new() -> None:
+    agent, done = post(goal("told(dora)", new_objects={"dora": "person"}), waived=True)
+    room = agent.room()
+
+    async def story():
+        first = await room.achieve("Tell Dora.")
+        assert first.proposal.standing is Standing.UNKNOWN
+        return await room.achieve("new")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["write dora", "mail dora"]
+
+
+@pytest.mark.parametrize("said", [goal("told(ada)"), {"meanings": [{"goal": ["told(ada)"]}, {"goal": ["told(ben)"]}]}])
+def test_a_room_survives_the_process(said, tmp_path) -> None:
+    agent, _ = post(said, journal=tmp_path / "runs.db")
+    asyncio.run(agent.room("ada").achieve("Tell one of them."))
+    question = agent.room("ada").question
+    agent.executor.journal.close()
+    again, done = post(journal=tmp_path / "runs.db", confirm=lambda _: True)
+    room = again.room("ada")
+    assert room.question == question
+    assert [turn.text for turn in room.record.turns] == ["Tell one of them.", question]
+    achieved = asyncio.run(room.achieve("1" if "Which" in question else "yes"))
+    assert achieved.succeeded
+    assert done == ["write ada", "mail ada"]
+    assert again.model.requests == []
+    with Journal(tmp_path / "runs.db") if again.executor.journal.close() is None else None as journal:
+        assert [each.name for each in journal.rooms()] == ["ada"]
+
+
+def test_questions_of_runs_are_answered_in_the_room_also_after_a_restart(tmp_path) -> None:
+    ask = {"values": {}, "question": "How much?"}
+    agent, done = post(goal("paid(ada)"), ask, waived=True, journal=tmp_path / "runs.db")
+    first = asyncio.run(agent.room("ada").achieve("Pay Ada."))
+    assert first.outcome.status is RunStatus.WAITING
+    agent.executor.journal.close()
+    again, done = post(journal=tmp_path / "runs.db")
+    room = again.room("ada")
+    assert room.question == "How much?"
+    assert len(room.errands) == 1
+    achieved = asyncio.run(room.achieve("12"))
+    assert achieved.succeeded
+    assert done == ["pay ada 12"]
+    assert room.errands == ()
+
+
+async def together(room, *requests, until=StepEnded):
+    """Ask for the first of `requests`, and for each other one when the next step is over; return all that was told."""
+    heard: list = []
+    tasks: list = []
+    left = [dict(each) for each in requests]
+    all_asked = asyncio.Event()
+
+    def more(event) -> None:
+        heard.append(event)
+        if isinstance(event, until) and left:
+            ask(left.pop(0))
+
+    def ask(request) -> None:
+        tasks.append(asyncio.create_task(room.achieve(request.pop("say"), tell=more, **request)))
+        if not left:
+            all_asked.set()
+
+    ask(left.pop(0))
+    await asyncio.wait_for(all_asked.wait(), 20)
+    return await asyncio.gather(*tasks), heard
+
+
+def test_what_is_also_wanted_is_added_to_the_run_at_work() -> None:
+    agent, done = post(goal("told(ada)"), goal("told(ben)", relation="also"), waived=True, pause=0.05)
+    (first, second), heard = asyncio.run(together(agent.room(), {"say": "Tell Ada."}, {"say": "and also to Ben"}))
+    assert first.outcome.run == second.outcome.run
+    assert first.succeeded
+    assert sorted(done) == ["mail ada", "mail ben", "write ada", "write ben"]
+    assert second.proposal.words == "At the end:\n- told(ada)\n- told(ben)"
+    assert any(isinstance(each, told.Joined) and each.also for each in heard)
+    assert any(isinstance(each, GoalChanged) for each in heard)
+    assert "relation" in next(part for part in agent.model.requests[1].parts if "being done" in part.title).text
+
+
+def test_what_is_wanted_instead_takes_its_place() -> None:
+    agent, done = post(goal("told(ada)"), goal("told(ben)", relation="instead"), waived=True, pause=0.05)
+    (first, second), _ = asyncio.run(
+        together(agent.room(), {"say": "Tell Ada."}, {"say": "Ben instead!"}, until=StepStarted)
+    )
+    assert first.outcome.run == second.outcome.run
+    assert "mail ada" not in done
+    assert done[-1] == "mail ben"
+
+
+def test_the_more_urgent_goes_first_and_the_other_goes_on_after_it() -> None:
+    agent, done = post(pause=0.03)
+    room = agent.room()
+    asked = [{"say": ["told(ada)", "told(ben)"]}, {"say": ["told(cleo)"], "priority": 5}]
+    (first, second), heard = asyncio.run(together(room, *asked))
+    assert first.succeeded
+    assert second.succeeded
+    assert done.index("mail cleo") < max(done.index("mail ada"), done.index("mail ben"))
+    assert len(done) == len(set(done)) == 6
+    assert sum(isinstance(each, told.Preempted) for each in heard) == 1
+    assert room.errands == ()
+
+
+def test_the_less_urgent_waits_for_its_turn() -> None:
+    agent, done = post(pause=0.02)
+    asked = [{"say": ["told(ada)"], "priority": 1}, {"say": ["told(ben)"]}]
+    (first, second), heard = asyncio.run(together(agent.room(), *asked))
+    assert first.succeeded
+    assert second.succeeded
+    assert done == ["write ada", "mail ada", "write ben", "mail ben"]
+    assert not any(isinstance(each, told.Preempted) for each in heard)
+
+
+@pytest.mark.parametrize(("urgency", "ended"), [(0, ["lit"]), (5, ["dark"])])
+def test_of_two_that_clash_the_less_urgent_is_not_done(urgency, ended) -> None:
+    agent, done = post(pause=0.03)
+    asked = [{"say": ["told(ada)", "lit"]}, {"say": ["dark", "not lit"], "priority": urgency}]
+    (first, second), heard = asyncio.run(together(agent.room(), *asked))
+    (conflict,) = [each for each in heard if isinstance(each, told.Conflict)]
+    if urgency:
+        assert second.succeeded
+        assert first.outcome.status is RunStatus.WAITING
+        assert conflict.gives_way == first.proposal.words
+        assert done[-1] == "dim"
+    else:
+        assert first.succeeded
+        assert second.proposal.standing is Standing.CONFLICTING
+        assert second.outcome is None
+        assert "dim" not in done
+    assert ended
+
+
+def test_a_room_is_interrupted_and_taken_up() -> None:
+    agent, done = post()
+    room = agent.room()
+
+    def stop(event) -> None:
+        if isinstance(event, StepEnded):
+            room.interrupt()
+
+    async def story():
+        first = await room.achieve(["told(ada)"], tell=stop)
+        before = list(done)
+        return first, before, await room.resume()
+
+    first, before, (outcome,) = asyncio.run(story())
+    assert (first.outcome.status, before) == (RunStatus.WAITING, ["write ada"])
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert done == ["write ada", "mail ada"]
+    assert room.errands == ()
+
+
+def test_two_goals_are_joined_as_they_are_meant() -> None:
+    domain = Domain("lamps", types=["lamp"])
+    domain.action("light", {"lamp": "lamp"}, provides=["lit(lamp)"])
+    one = domain.problem(objects={"a": "lamp"}, goal={"hard": "lit(a)"}, budgets={"cost": 5}, deadline=9)
+    two = domain.problem(objects={"b": "lamp"}, goal={"hard": "lit(b)", "soft": {"not lit(b)": 2}}, budgets={"cost": 3})
+    both = joined(two, one)
+    assert {each.name for each in both.objects} == {"a", "b"}
+    assert str(both.goal.hard) == "lit(a) and lit(b)"
+    assert len(both.goal.soft) == 1
+    assert (both.budgets["cost"], both.deadline) == (3, 9)
