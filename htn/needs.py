@@ -33,8 +33,8 @@ class Needs:
     """What the tasks of a domain need, whose actions are plain ADL.
 
     With `alone`, nothing but subtasks of a method happens between its beginning and its end: so it is where all tasks
-    are totally ordered. Otherwise needs are those of reachability with deletes ignored: what has to be reachable before
-    anything that the method does.
+    are totally ordered. Otherwise only what never changes is needed when a method begins: the rest may come about, and
+    what the method itself requires may end, between that and its first step.
     """
 
     def __init__(self, domain: HtnDomain, objects: Iterable[Object], *, alone: bool) -> None:
@@ -126,7 +126,7 @@ class Needs:
         if atom.predicate in self._domain.classical.derived:
             return False
         if not self._alone:
-            return not others
+            return False
         kinds = _kinds(atom, types)
         return not any(
             (predicate, becomes) == (atom.predicate, sign) and not self._are_apart(kinds, theirs)
