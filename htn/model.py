@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from htn.unified import GroundOutgoing, HtnOutgoing
     from planner.annotations import Any
     from planner.budget import Budget
+    from planner.candidates.iterator import Candidates, Which
     from planner.check import Finding
     from planner.errors import Location
     from planner.plan import Plan, Result
@@ -205,3 +206,9 @@ class HtnProblem:
         from htn.solve import solve  # noqa: PLC0415 - what is only read needs no search
 
         return solve(self, **options)
+
+    def candidates(self, budget: Budget, which: Which) -> Candidates:
+        """Return the plans for the problem by their costs; see `htn.candidates`."""
+        from htn.candidates.iterate import candidates  # noqa: PLC0415 - as above
+
+        return candidates(self, budget, which)

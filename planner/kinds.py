@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
     from planner.budget import Budget
+    from planner.candidates.iterator import Candidates, Which
     from planner.check import Finding
     from planner.plan import Plan, Result
     from planner.validate import Verdict
@@ -54,6 +55,9 @@ class OtherProblem(Named, Protocol):
 
     def solve(self, **options: Any) -> Result:
         """Return the answer to the problem; the options are those of `planner.solve`."""
+
+    def candidates(self, budget: Budget, which: Which) -> Candidates:
+        """Return the plans for the problem by their costs; the options are those of `planner.candidates`."""
 
     def read_plan(self, text: str, source: str) -> Plan:
         """Return the plan that `text`, from the file `source`, writes; raises `PlanError` where it writes none."""

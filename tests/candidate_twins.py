@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import combinations
 
@@ -59,17 +59,17 @@ def reads(task: Task, number: int) -> set[int]:
     return base_facts(task, {*action.precondition, *(fact for e in action.conditional for fact in e.condition)})
 
 
-def writes(task: Task, number: int) -> tuple[set[int], set[int]]:
-    """What an action may make true, and what it may make false, as far as anything reads it."""
+def writes(task: Task, number: int, read: Iterable[int] = ()) -> tuple[set[int], set[int]]:
+    """What an action may make true, and what it may make false, as far as anything reads it: others than it, `read`."""
     action = task.actions[number]
-    read = base_facts(task, task.goal).union(*[reads(task, other) for other in range(len(task.actions))])
+    read = base_facts(task, (*task.goal, *read)).union(*[reads(task, other) for other in range(len(task.actions))])
     adds = {*action.adds, *(fact for effect in action.conditional for fact in effect.adds)}
     deletes = {*action.deletes, *(fact for effect in action.conditional for fact in effect.deletes)}
     return adds & read, deletes & read
 
 
-def independent(task: Task, one: int, other: int) -> bool:
-    mine, theirs = writes(task, one), writes(task, other)
+def independent(task: Task, one: int, other: int, read: Iterable[int] = ()) -> bool:
+    mine, theirs = writes(task, one, read), writes(task, other, read)
     return not (
         reads(task, one) & (theirs[0] | theirs[1])
         or reads(task, other) & (mine[0] | mine[1])

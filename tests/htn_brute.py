@@ -284,13 +284,14 @@ class Progression:
             if len(closed) >= self.limit or len(remaining) > MOST_TASKS:
                 raise TooManyNetworks(f"more than {self.limit} states and networks, or {MOST_TASKS} tasks in one")
             closed.add((state, remaining))
-            for step, end, rest in self._next(state, remaining):
+            for step, end, rest in self.moves(state, remaining):
                 more = () if step is None else (step,)
                 key = cost + sum(each.cost for each in more), work + 1, next(ticket)
                 heapq.heappush(queue, (*key, end, rest, (*steps, *more)))
         return None
 
-    def _next(self, state: int, remaining: Remaining):
+    def moves(self, state: int, remaining: Remaining):
+        """Yield what can be done next: the step, if it is one, and what that leads to."""
         for place, (task, before) in enumerate(remaining):
             if before:
                 continue

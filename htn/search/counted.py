@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from htn.search.arrays import Board
-from htn.search.partial import Node, Partial
+from htn.search.nodes import Node, Nodes
 from planner.annotations import Final
 from planner.budgets.labels import Estimate, Vector
 from planner.kernels.data import INFINITE
@@ -23,7 +23,7 @@ class Counted:
 
     def __init__(self, board: Board, run: Run, *, guided: bool) -> None:
         self._board, self._run, self._guided = board, run, guided
-        self._ways = Partial(board, 1, 1, 0)
+        self._ways = Nodes(board, board.costs, 0)
         self._size = len(board.costs) + 1
         self.initial = self._ways.initial
 
@@ -68,8 +68,10 @@ class Counted:
         """Return `estimate` with dead ends."""
 
         def living(node: Node) -> int:
-            if node[1] and self._ways.estimate(node, self._run) >= INFINITE:
-                return DEAD_END
+            if node[1]:
+                self._run.evaluated += 1
+                if self._ways.estimate(node) >= INFINITE:
+                    return DEAD_END
             return estimate(node)
 
         return living

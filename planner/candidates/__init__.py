@@ -3,13 +3,16 @@
 explore      the states that plans of up to some cost go through, in plain Python
 part         those states, with what it costs from each to the goal
 commuting    which steps may change places
+sleep        which of them need not be tried, as the same comes in another order
 completions  the ways on from a state, the next best one whenever it is asked for
 listing      raising the bound until there are plans enough
-iterate      `candidates`: plans for whoever asks for them, checked
+iterator     plans for whoever asks for them, within limits
+iterate      `candidates`: those of a classical problem, checked
 best         `k_best`: a set of plans, and what is proved of it
 """
 
 from planner.candidates.best import CandidateSet, k_best
-from planner.candidates.iterate import Candidates, candidates
+from planner.candidates.iterate import candidates
+from planner.candidates.iterator import Candidates
 
 __all__ = ["CandidateSet", "Candidates", "candidates", "k_best"]

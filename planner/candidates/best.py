@@ -7,7 +7,8 @@ from itertools import islice
 from planner.annotations import TYPE_CHECKING, Any
 from planner.candidates.iterate import candidates
 from planner.errors import InputError
-from planner.model import Number, Problem
+from planner.kinds import AnyProblem
+from planner.model import Number
 from planner.plan import Plan, StoppedBy, json_number
 from planner.records import dataclass
 
@@ -42,7 +43,7 @@ class CandidateSet:
 
 
 def k_best(
-    problem: Problem,
+    problem: AnyProblem,
     k: int | None,
     *,
     within: Number | float | None = None,

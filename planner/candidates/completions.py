@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heapreplace
 
 from planner.annotations import Any, Final
-from planner.candidates.commuting import Commuting
 from planner.candidates.part import Part
+from planner.candidates.sleep import Sleep
 from planner.records import dataclass, field
 from planner.task import INFINITY
 
@@ -58,7 +58,7 @@ class Node:
 class Completions:
     """All plans within `part`, whose actions weigh so much, in the order of their weights.
 
-    With `commuting`, each comes in one order of its independent steps. If `frugal`, those are left out of which some
+    With `sleep`, each comes in one order of its independent steps. If `frugal`, those are left out of which some
     steps can be left out; else all weights must be positive, or the list might not go on. `check` raises when a limit
     is reached.
     """
@@ -67,13 +67,13 @@ class Completions:
         self,
         part: Part,
         weights: Sequence[int],
-        commuting: Commuting | None,
+        sleep: Sleep | None,
         check: Callable[[], None],
         *,
         frugal: bool,
     ) -> None:
         self._part, self._weights, self._check, self._frugal = part, weights, check, frugal
-        self._sleep = None if commuting is None else Sleep(commuting)
+        self._sleep = sleep
         self._nodes: dict[Any, Node] = {}
         self._known: dict[Any, Ways] = {}
         self._over = INFINITY
@@ -180,7 +180,7 @@ class Completions:
         asleep = 0
         if self._sleep is not None:
             earlier = node.asleep | self._sleep.bits([each for each, _ in node.edges[:place]])
-            asleep = self._sleep.after(earlier, action) if earlier else 0
+            asleep = self._sleep.after(node.state, earlier, action) if earlier else 0
             asleep = asleep and asleep & self._ways(state, left).actions
         return self._node(state, asleep, spare, left)
 
@@ -246,37 +246,3 @@ class Completions:
             node = following
             _, place, rank = node.found[rank]
         return actions
-
-
-class Sleep:
-    """Sets of actions as bits."""
-
-    def __init__(self, commuting: Commuting) -> None:
-        self._commuting = commuting
-        self._bits: dict[int, int] = {}
-        self._actions: list[int] = []
-        self._others: dict[int, tuple[int, int]] = {}
-
-    def bit(self, action: int) -> int:
-        """Return the bit of `action`."""
-        found = self._bits.get(action)
-        if found is None:
-            found = self._bits[action] = 1 << len(self._actions)
-            self._actions.append(action)
-        return found
-
-    def bits(self, actions: Sequence[int]) -> int:
-        """Return the bits of `actions`."""
-        found = 0
-        for action in actions:
-            found |= self.bit(action)
-        return found
-
-    def after(self, asleep: int, action: int) -> int:
-        """Return which of those `asleep` go on sleeping when `action` is done: those that are independent of it."""
-        others, known = self._others.get(action, (0, 0))
-        for place in range(known, len(self._actions)):
-            if self._commuting.independent(action, self._actions[place]):
-                others |= 1 << place
-        self._others[action] = others, len(self._actions)
-        return asleep & others

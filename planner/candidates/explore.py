@@ -6,36 +6,62 @@ holds all plans that cost no more than the bound. Backwards from the goal states
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from heapq import heappop, heappush
 
-from planner.annotations import Any, Final
+from planner.annotations import Any, Final, Protocol
 from planner.records import dataclass
-from planner.search.astar import PathMax
+from planner.search.astar import PathMax, Prices
 from planner.search.queues import LastIn
 from planner.search.run import Ending, Estimate, Knowing, Steps
-from planner.search.space import Space
 from planner.task import INFINITY, State
 
 PAUSE: Final = 8
 """Expansions between two pauses."""
 
 
+Order = Callable[[State, int], int]
+
+
+def _by_h(_state: State, h: int) -> int:
+    return h
+
+
+class Graph(Protocol):
+    """A state space, as exploring sees it: where it begins, where it ends, and which edges lead where at which cost."""
+
+    @property
+    def initial(self) -> State:
+        """The state in which it begins."""
+
+    @property
+    def costs(self) -> Prices:
+        """What each edge costs."""
+
+    def successors(self, state: State) -> list[tuple[int, State]]:
+        """Return the edges from `state`, each with the next state."""
+
+    def is_goal(self, state: State) -> bool:
+        """Return whether the goal holds in `state`."""
+
+
 class Explored:
     """The states of `space` that were reached, the estimate being admissible.
 
-    `past_goals`: goal states are expanded, too. `lowest` is the least cost of a plan through a state that was not
-    expanded yet; `INFINITY` where there is none left. `optimum` is what the cheapest plan costs, once that is known.
+    `past_goals`: goal states are expanded, too. Among states with the same f, those come first for which `order` gives
+    less, from the state and its h; without it, those with less h. `lowest` is the least cost of a plan through a state
+    that was not expanded yet; `INFINITY` where there is none left. `optimum` is what the cheapest plan costs, once that
+    is known.
     """
 
-    def __init__(self, space: Space, estimate: Estimate | Knowing, *, past_goals: bool) -> None:
-        self._space, self._past_goals = space, past_goals
+    def __init__(self, space: Graph, estimate: Estimate | Knowing, *, past_goals: bool, order: Order = _by_h) -> None:
+        self._space, self._past_goals, self._order = space, past_goals, order
         self._source: Any = estimate if isinstance(estimate, Knowing) else PathMax(estimate, space.costs)
         self._reached: dict[State, int] = {space.initial: 0}
         self._edges: dict[State, list[tuple[int, State]]] = {}
         self._goals: set[State] = set()
         self._waiting = LastIn()
-        self._waiting.push(0, 0, (space.initial, 0, None, False))
+        self._waiting.push(0, 0, (space.initial, 0, 0, None, False))
         self.lowest = 0
         self.optimum: int | None = None
         self.expanded = self.evaluated = self.generated = 0
@@ -53,10 +79,10 @@ class Explored:
         return Ending.EXHAUSTED
 
     def _next_level(self) -> Generator[None]:
-        """Expand all states with the lowest f, those that come to have it included."""
-        level = self._waiting.lowest
+        """Expand all states with the lowest f, those that come to have it, too; stop where the first plan is known."""
+        level = self.lowest = self._waiting.lowest
         while self._waiting and self._waiting.lowest == level:
-            f, h, (state, g, known, evaluated) = self._waiting.pop()
+            f, _, (state, g, h, known, evaluated) = self._waiting.pop()
             if self._reached[state] < g:
                 continue
             if not evaluated:
@@ -64,12 +90,16 @@ class Explored:
                 value, known = self._source.evaluate(state, known, INFINITY)
                 if value > h:
                     if value < INFINITY:
-                        self._waiting.push(g + value, value, (state, g, known, True))
+                        self._push(state, g, value, known, evaluated=True)
                     continue
             if state in self._goals or self._space.is_goal(state):
                 self._goals.add(state)
-                self.optimum = f if self.optimum is None else self.optimum
+            is_first = self.optimum is None and state in self._goals
+            if is_first:
+                self.optimum = f
             self._expand(state, g, known)
+            if is_first:
+                break
             if not self.expanded % PAUSE:
                 yield
         self.lowest = self._waiting.lowest if self._waiting else INFINITY
@@ -88,7 +118,10 @@ class Explored:
                 reached[child] = cost
                 bound, inherited = inherit(known, action)
                 self.generated += 1
-                self._waiting.push(cost + bound, bound, (child, cost, inherited, False))
+                self._push(child, cost, bound, inherited, evaluated=False)
+
+    def _push(self, state: State, g: int, h: int, known: Any, *, evaluated: bool) -> None:
+        self._waiting.push(g + h, self._order(state, h), (state, g, h, known, evaluated))
 
     def part(self, bound: int) -> Within:
         """Return what plans go through that cost no more than `bound`, up to which everything was expanded."""
@@ -133,7 +166,7 @@ class Within:
     start: State
     bound: int
     beyond: int
-    costs: list[int]
+    costs: Prices
     reached: dict[State, int]
     successors: dict[State, list[tuple[int, State]]]
     goals: set[State]

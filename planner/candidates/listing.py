@@ -9,6 +9,7 @@ from planner.candidates.commuting import Commuting
 from planner.candidates.completions import Completions
 from planner.candidates.lengths import UNIT, WithLengths, weights_of
 from planner.candidates.part import Part
+from planner.candidates.sleep import Sleep
 from planner.candidates.variants import OfSteps, Variants
 from planner.candidates.waste import is_wasteful
 from planner.search.run import Steps
@@ -63,7 +64,7 @@ class Listing:
         *,
         frugal: bool,
     ) -> None:
-        self._space, self._explored, self._commuting = space, explored, commuting
+        self.space, self.explored, self.commuting = space, explored, commuting
         self._variants = Variants(space.task)
         self._limit, self._check, self._frugal = limit, check, frugal
         self._free_steps = 0 in space.costs
@@ -74,8 +75,10 @@ class Listing:
 
     def plans(self) -> Generator[list[int] | None]:
         """Yield plans, and None where the work may be paused or given up."""
-        explored = self._explored
-        yield from explored.first()
+        explored = self.explored
+        for _ in explored.first():
+            self.lower_bound = max(self.lower_bound, explored.lowest)
+            yield None
         if explored.optimum is None:
             self.lower_bound = INFINITY
             return
@@ -86,7 +89,7 @@ class Listing:
             bound = yield from self._expanded(bound)
             before, completions = len(self._given), self._completions(explored.part(bound))
             for plan in self._new(map(tuple, completions)):
-                self.lower_bound = max(self.lower_bound, self._space.cost_of(plan))
+                self.lower_bound = max(self.lower_bound, self.space.cost_of(plan))
                 yield plan
             self.lower_bound = self._in_costs(completions.beyond)
             few = len(self._given) < 2 * before
@@ -98,31 +101,36 @@ class Listing:
         Where steps cost nothing, there is no end of such plans, or they may turn out to be wasteful.
         """
         enough, bound = 0.0, self.lower_bound
-        for _ in self._explored.through(bound) if not self._free_steps else ():
-            if self._explored.expanded >= enough:
-                enough = self._explored.expanded * MORE
-                yield from self._new(self._first_orders(self._completions(self._explored.part(bound))))
+        for _ in self.explored.through(bound) if not self._free_steps else ():
+            if self.explored.expanded >= enough:
+                enough = self.explored.expanded * MORE
+                yield from self._new(self.first_orders(self._completions(self.explored.part(bound))))
             yield None
 
-    def _first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
+    def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
         """Return the plans without those that are wasteful, in the order in which they will be given once more."""
         for plan in completions:
-            cost = self._space.cost_of(plan)
+            cost = self.space.cost_of(plan)
             if cost < self.lower_bound:
                 continue
-            if not self._frugal or is_wasteful(self._space, self._variants, plan, cost - self.optimum) is False:
-                yield tuple(plan) if self._commuting is None else self._commuting.first(plan)
+            if not self._frugal or is_wasteful(self.space, self._variants, plan, cost - self.optimum) is False:
+                yield tuple(plan) if self.commuting is None else self.commuting.first(plan)
+
+    def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what plans share that count as one."""
+        return plan
 
     def _new(self, plans: Iterator[tuple[int, ...]]) -> Iterator[list[int]]:
         """Return the plans that were not given yet, and note them."""
         for plan in plans:
-            if plan not in self._given:
-                self._given.add(plan)
+            key = self.key(plan)
+            if key not in self._given:
+                self._given.add(key)
                 yield [*plan]
 
     def _expanded(self, bound: int) -> Generator[None, None, int]:
         """Expand what the next plan takes, and up to `bound` if that is little more; return up to what all is."""
-        explored = self._explored
+        explored = self.explored
         yield from explored.through(self.lower_bound)
         enough = explored.expanded * MORE
         for _ in explored.through(bound):
@@ -132,13 +140,20 @@ class Listing:
         return bound
 
     def _completions(self, part: Part) -> Completions:
-        costs = self._space.costs
-        if self._variants.any:
-            part = OfSteps(part, self._variants)
+        part = self.by_step(part)
+        costs, sleep = self.space.costs, None if self.commuting is None else self.sleep(self.commuting, part)
         if self._frugal:
-            return Completions(part, costs, self._commuting, self._check, frugal=True)
+            return Completions(part, costs, sleep, self._check, frugal=True)
         weights = weights_of(costs)
-        return Completions(WithLengths(part, weights), weights, self._commuting, self._check, frugal=False)
+        return Completions(WithLengths(part, weights), weights, sleep, self._check, frugal=False)
+
+    def by_step(self, part: Part) -> Part:
+        """Return `part` with one edge for each step."""
+        return OfSteps(part, self._variants) if self._variants.any else part
+
+    def sleep(self, commuting: Commuting, _part: Part) -> Sleep:
+        """Return what leaves one order of independent steps."""
+        return Sleep(commuting)
 
     def _in_costs(self, weight: int) -> int:
         return weight if self._frugal or weight == INFINITY else weight // UNIT

@@ -44,7 +44,7 @@ def add_choosing(parser: Parser) -> None:
 
 def factor(text: str) -> Decimal:
     """Read a factor: a number, 1 or more."""
-    from planner.candidates.iterate import checked_factor  # noqa: PLC0415 - loaded only where it is asked for
+    from planner.candidates.iterator import checked_factor  # noqa: PLC0415 - loaded only where it is asked for
 
     try:
         return checked_factor(text) or Decimal(1)
@@ -168,6 +168,9 @@ def _headed(plan: Plan, found: CandidateSet) -> str:
 
 
 def _text(plan: Plan) -> str:
+    if plan.tree is not None:
+        text: str = plan.problem.write_plan(plan)
+        return text
     from planner.pddl.plans import write_plan  # noqa: PLC0415 - loaded only with a plan
 
     return write_plan(plan)

@@ -7,7 +7,7 @@ bound that it inherits from its parent, and many wait there for ever.
 
 from __future__ import annotations
 
-from planner.annotations import Any, Final
+from planner.annotations import Any, Final, Protocol
 from planner.search.queues import LastIn
 from planner.search.run import Ending, Estimate, Knowing, Run, Steps, path
 from planner.search.space import Space
@@ -17,10 +17,17 @@ PAUSE: Final = 8
 """Expansions between two pauses."""
 
 
+class Prices(Protocol):
+    """What each action costs, by its number."""
+
+    def __getitem__(self, action: int, /) -> int:
+        """Return the cost of `action`."""
+
+
 class PathMax:
     """What a plain estimate lets a successor inherit: the parent's value less the cost of the step."""
 
-    def __init__(self, estimate: Estimate, costs: list[int]) -> None:
+    def __init__(self, estimate: Estimate, costs: Prices) -> None:
         self._estimate = estimate
         self._costs = costs
 

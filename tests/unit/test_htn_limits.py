@@ -6,7 +6,7 @@ import pytest
 
 import htn.answer
 import htn.lifted.turns
-import htn.search.partial
+import htn.search.nodes
 from htn.grounding.ground import ground
 from htn.hddl import parse_domain, parse_problem
 from htn.lifted.machine import machine
@@ -61,7 +61,7 @@ def test_writing_functions_asks_for_every_task() -> None:
 
 
 def test_what_a_search_makes_of_actions_and_methods_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(htn.search.partial, "BATCH", 10)
+    monkeypatch.setattr(htn.search.nodes, "BATCH", 10)
     board = Board(ground(workshop(50), Budget()), library.ENTRIES, (counting := Counting()).check)
     asked = counting.asked
     Partial(board, 0, 1, 1)
