@@ -11,6 +11,7 @@ from benchmarks.foreign.command import foreign
 from benchmarks.learning.command import learning
 from benchmarks.overhead.command import overhead
 from benchmarks.patching.command import patch
+from benchmarks.savings.command import savings
 from benchmarks.sentences.command import sentences
 from benchmarks.simulations.command import simulations
 from benchmarks.tools.command import tools
@@ -34,6 +35,7 @@ for command in (
     candidates,
     foreign,
     sentences,
+    savings,
     learning,
     uncertain,
     simulations,
