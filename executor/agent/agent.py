@@ -17,6 +17,7 @@ from executor.agent.reading.words import in_words
 from executor.agent.rooms import Room, kept
 from executor.agent.running import Runs
 from executor.agent.telling import Tell, events_of, nobody, streamed
+from executor.agent.why import Why, why
 from executor.engine import Executor
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
@@ -181,6 +182,13 @@ class Agent:
     async def resume(self, run: str, *, tell: Tell = nobody, **given: Any) -> Outcome:
         """Take up a run, and return how it ends; `given` is as for `Executor.take_up`."""
         return await self.runs.followed(self.runs.take_up(run, **given), tell)
+
+    def why(self, run: str, step: str | None = None) -> Why:
+        """Return who chose what in a run, or for one `step` of it, and why: see `executor.agent.why`.
+
+        Raises `RunError` for a run that is neither at work here nor kept, and `InputError` for a step it never had.
+        """
+        return why(self.runs.state_of(run), step)
 
     def interrupt(self, run: str) -> None:
         """Have a run begin nothing more: it ends when its steps at work do, and `resume` takes it up.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from executor.agent.basing import based
 from executor.agent.confirming import Approved
@@ -22,6 +22,8 @@ from executor.record.events import Asked
 from executor.record.state import RunState
 from planner.model import Atom, Problem
 from planner.records import dataclass, field, replace
+
+KEPT: Final = 20
 
 
 @dataclass(slots=True, eq=False)
@@ -43,6 +45,8 @@ class Runs:
     model: LanguageModel | None
     allowance: Allowance
     doing: dict[str, Doing] = field(init=False, default_factory=dict)
+    over: dict[str, RunState] = field(init=False, default_factory=dict)
+    """The latest runs that no journal has, as they ended."""
 
     def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
         """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
@@ -71,6 +75,10 @@ class Runs:
             outcome: Outcome = await run
         finally:
             doing = self.doing.pop(run.id, None)
+        if self.executor.journal is None and outcome.status.is_over:
+            self.over[run.id] = outcome.state
+            while len(self.over) > KEPT:
+                del self.over[next(iter(self.over))]
         found = self.standing(outcome.state)
         if self.doing and doing is not None:  # the others know of things of which this one does not
             after, now = frozenset(found.initial), frozenset(self.problem.initial)
@@ -112,6 +120,10 @@ class Runs:
         if doing.filler is not None and proposal.request:
             doing.filler.words += f"\n{proposal.request}"
         return doing.run
+
+    def state_of(self, run: str) -> RunState:
+        """Return the state of a run; raises `RunError` where nothing is known of it."""
+        return self.over[run] if run in self.over else self.executor.state_of(run)
 
     def questions(self, run: str) -> list[Asked]:
         """Return the open questions of a run; none where nothing is known of it."""

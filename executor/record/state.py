@@ -101,6 +101,7 @@ class RunState:
         self.settled = 0
         """How often it was found out what became of a step in doubt."""
         self.rungs: list[RungTaken] = []
+        self.redirected: list[GoalChanged] = []
         self.dropped: list[str] = []
         """Soft goals that were given up."""
         self.providers: dict[Atom, str] = {}
@@ -123,13 +124,13 @@ class RunState:
                 self._remember(memory)
             case RunResumed():
                 self.status, self.reason = RunStatus.ACTIVE, ""
-            case StepStarted(id_, attempt, skill, _, parameters):
+            case StepStarted(id_, attempt, skill, _, parameters, sources):
                 record = self.steps[id_]
                 self.tried.begun()
                 self.spent.begun(id_)
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
-                record.begin(attempt, skill, parameters)
+                record.begin(attempt, skill, parameters, sources)
             case ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
                 record.filled, record.marked, record.thought = {**record.filled, **values}, marked, thought
@@ -163,6 +164,7 @@ class RunState:
                 self.dropped.append(condition)
                 self.hierarchy = None if condition == TASKS else self.hierarchy
             case GoalChanged(aim):
+                self.redirected.append(event)
                 self._aim(aim)
             case Asked(question):
                 self.questions[question] = event
@@ -229,7 +231,7 @@ class RunState:
             self.hierarchy = self.hierarchy.changed(event.decomposition)
         steps = [PlanStep.model_validate(each) for each in event.steps]
         self._suppose(steps, event.supposes)
-        self.steps.change(steps, self.domain)
+        self.steps.change(steps, self.domain, event.reason)
         self.tried.pardon([each.step for each in self.pending()] if event.follows else ())
         if event.new and not event.undoes:
             self.patched[self._here(each.step for each in self.pending())] += 1
@@ -241,6 +243,7 @@ class RunState:
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
         self.steps.proposed |= self.plan.basis.proposed
+        self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
         self.wants_plan = True
         watches = self.watches or Watches(self.beliefs.simulation)

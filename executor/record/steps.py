@@ -44,6 +44,10 @@ class StepRecord:
     facts: tuple[Note, ...] = ()
     """What it did to what is believed."""
     since: float = 0.0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where the values of `parameters` came from."""
+    because: str = ""
+    """Why it came into the plan, where it was not in it from the beginning."""
     is_proposed: bool = False
     """Whether a model proposed it for what no fact expresses, so that nothing confirms that it serves."""
 
@@ -56,9 +60,9 @@ class StepRecord:
         """Return whether somebody has to allow the step, an instance of `action`."""
         return self.is_proposed or "needs_approval" in action.tags or (self.marked and "irreversible" in action.tags)
 
-    def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any]) -> None:
+    def begin(self, attempt: int, skill: str, parameters: Mapping[str, Any], sources: Mapping[str, str]) -> None:
         """Note that another attempt is made: what was said of the one before is not about this one."""
-        self.attempts, self.skill, self.parameters = attempt, skill, parameters
+        self.attempts, self.skill, self.parameters, self.sources = attempt, skill, parameters, sources
         self.result, self.doubt, self.raised, self.wait = None, "", "", None
 
 
@@ -76,7 +80,7 @@ class Steps(dict[str, StepRecord]):
         self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
         self._places: dict[str, int] = {}
 
-    def change(self, steps: Sequence[PlanStep], domain: DomainModel) -> None:
+    def change(self, steps: Sequence[PlanStep], domain: DomainModel, because: str = "") -> None:
         """Make `steps` the plan; those of the old one that have not begun and are not among them are skipped."""
         kept = {each.id for each in steps}
         for id_ in self.order:
@@ -88,7 +92,7 @@ class Steps(dict[str, StepRecord]):
             if each.id not in self:
                 step = each.step(domain)
                 is_proposed = bool(self.proposed) and str(Atom(step.action, step.arguments)) in self.proposed
-                self[each.id] = StepRecord(each, step, is_proposed=is_proposed)
+                self[each.id] = StepRecord(each, step, because=because, is_proposed=is_proposed)
                 self._by_status[StepStatus.PENDING][each.id] = None
         done = [id_ for id_ in self.order if id_ not in kept and self[id_].status is not StepStatus.SKIPPED]
         self.order = [*done, *(each.id for each in steps)]
