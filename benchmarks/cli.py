@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from benchmarks.adversary.command import adversary
 from benchmarks.candidates.command import candidates
 from benchmarks.commands import listing, reading, running
 from benchmarks.faults.command import faults
@@ -36,6 +37,7 @@ for command in (
     foreign,
     sentences,
     savings,
+    adversary,
     learning,
     uncertain,
     simulations,

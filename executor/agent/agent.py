@@ -99,7 +99,8 @@ class Agent:
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
         """Return what `request` comes to with each of its `k` cheapest plans, the cheapest first; nothing is done.
 
-        `options` are those of `planner.k_best`. Where there is no plan, that is the only proposal, and says why. Each
+        `options` are those of `planner.k_best`. Where there is no plan, or candidates of such problems cannot be had
+        (where actions create objects), there is one proposal, and it says why. Each
         may be carried out, with the others as its `alternatives`. Raises as `plan` does.
         """
         proposal = await self.plan(request)

@@ -19,7 +19,7 @@ from executor.errors import ModelError
 from executor.language.allowance import Meter
 from executor.language.protocol import LanguageModel, Part
 from executor.world.world import World
-from planner.errors import InputError
+from planner.errors import InputError, UnsupportedError
 from planner.model import Problem
 from planner.plan import Result, Status, StoppedBy
 from planner.records import dataclass, field, replace
@@ -150,17 +150,25 @@ class Proposer:
         return replace(proposal, question=_question(proposal))
 
     async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
-        """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first."""
+        """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
+
+        Where candidates cannot be had for such problems, it is the only one, and says why.
+        """
         if proposal.plan is None or proposal.problem is None:
             return ()
-        found = await best(proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options})
+        try:
+            found = await best(proposal.problem, self.world, k, **{"time_limit": self.planner.time_limit, **options})
+        except UnsupportedError as error:
+            return (replace(proposal, reason=str(error)),)
         made = []
         for place, plan in enumerate(found.plans):
             status = Status.OPTIMAL if place == 0 and found.proved else Status.SOLVED
             result = Result(status, found.stopped_by, plan, found.plans[0].cost if found.proved else None)
             improvised = proposal.improvised and replace(proposal.improvised, result=result)
             variant = replace(proposal, result=result, improvised=improvised)
-            made.append(replace(variant, question=_question(variant)) if variant.question else variant)
+            if variant.is_ready and variant.request and not (self.waived or only_reads(plan)):
+                variant = replace(variant, standing=Standing.UNCONFIRMED)
+            made.append(replace(variant, question=_question(variant)) if variant.is_for_somebody else variant)
         return tuple(made)
 
     async def _planned(self, proposal: Proposal) -> Proposal:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from executor.errors import ModelError, NoAnswer, Unreachable
 from executor.language.allowance import Meter
-from executor.language.protocol import Answer, LanguageModel, Origin, Part, Request
+from executor.language.protocol import Answer, LanguageModel, Origin, Part, Request, Usage
 from executor.world.threads import said as said_by
 from planner.records import dataclass, replace
 
@@ -22,6 +22,8 @@ LONGEST: Final = 100_000
 """Characters of an answer that are read."""
 SHOWN: Final = 2_000
 """Characters of an answer that are shown to the model again."""
+UNANSWERED: Final = Usage(1)
+"""What a call has taken, as far as is known, that nobody has answered."""
 MISTAKES: Final = 8
 """Objections that are sent back at most."""
 Kind = TypeVar("Kind", bound=Answer)
@@ -60,11 +62,14 @@ async def answered(
         try:
             reply = await asyncio.wait_for(model.answer(asked), timeout)
         except TimeoutError:
+            meter.add(UNANSWERED)
             objections = [f"no answer within {timeout:g} seconds"]
             continue
         except ModelError:
+            meter.add(UNANSWERED)
             raise
         except Exception as error:  # whatever a client raises, it has not answered
+            meter.add(UNANSWERED)
             raise Unreachable(f"the client of the language model failed: {said_by(error)}") from error
         meter.add(reply.usage)
         value, objections = _read(reply.value, kind)

@@ -13,8 +13,8 @@ from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import RunError
 from executor.record.events import RunEnded, RunStarted, StepEnded, StepStarted
-from executor.testing import ScriptedModel
-from planner import Domain, validate
+from executor.testing import ScriptedModel, SimulatedWorld
+from planner import Domain, load, validate
 
 
 def post(**options) -> tuple[Agent, list]:
@@ -75,6 +75,24 @@ def test_candidates_of_what_has_no_plan_say_why() -> None:
     agent, _ = post()
     (only,) = asyncio.run(agent.candidates(["not told(ada)", "told(ada)"]))
     assert only.standing in {Standing.UNPLANNED, Standing.UNREACHABLE}
+
+
+def test_candidates_that_do_more_than_read_are_confirmed_though_the_first_only_reads() -> None:
+    domain = Domain("desk")
+    domain.action("look", provides=["known"], tags=["read_only"])
+    domain.action("buy", provides=["known"], cost=2)
+    agent = Agent(World(domain), domain.problem(), model=ScriptedModel([{"meanings": [{"goal": ["known"]}]}]))
+    reads, buys = asyncio.run(agent.candidates("Find out.", 2))
+    assert (reads.standing, buys.standing) == (Standing.PLANNED, Standing.UNCONFIRMED)
+    assert "known" in buys.question
+
+
+def test_where_candidates_cannot_be_had_the_plan_is_the_only_one() -> None:
+    problem = load("helpdesk", "new-account")
+    agent = Agent(SimulatedWorld(problem).world, problem)
+    (only,) = asyncio.run(agent.candidates(["understood(login)"]))
+    assert only.plan is not None
+    assert "create objects" in only.reason
 
 
 def test_all_that_happens_is_told_in_turn() -> None:

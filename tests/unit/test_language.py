@@ -81,8 +81,12 @@ def test_a_slow_answer_is_none() -> None:
         async def answer(self, _request: Request):
             await asyncio.sleep(1000)
 
+    meter = Meter(Allowance(calls=2))
     with pytest.raises(NoAnswer, match="no answer within"):
-        ask(Slow(), timeout=0.001, rounds=1)
+        ask(Slow(), timeout=0.001, rounds=1, meter=meter)
+    assert meter.spent == Usage(1)
+    with pytest.raises(Unpaid, match="2 of 2"):
+        ask(Slow(), timeout=0.001, meter=meter)
 
 
 def test_what_is_spent_is_counted_and_limited() -> None:
@@ -92,6 +96,15 @@ def test_what_is_spent_is_counted_and_limited() -> None:
     assert meter.spent.calls == 2
     assert meter.spent.tokens > 0
     assert Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, 0.25) == Usage(2, 3, 4, 0.75)
+
+
+def test_calls_that_fail_are_calls() -> None:
+    meter = Meter(Allowance(calls=2))
+    for said in (Unreachable("down"), RuntimeError("a mistake")):
+        with pytest.raises(Unreachable):
+            ask(ScriptedModel([said]), meter=meter)
+    with pytest.raises(Unpaid):
+        ask(ScriptedModel([]), meter=meter)
 
 
 def test_a_limit_is_a_number() -> None:

@@ -1,0 +1,1 @@
+"""Language models that say anything: seeded runs of agents that must neither break nor be led astray."""

@@ -1,0 +1,198 @@
+"""A run with a model that says anything, carried out in virtual time; what the model was asked is counted apart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import traceback
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from benchmarks.adversary.cunning import CunningModel
+from benchmarks.adversary.setting import Setting
+from benchmarks.adversary.wild_plans import wild_plan
+from executor.agent.agent import Agent
+from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.errors import RunError
+from executor.handle import Outcome
+from executor.language.protocol import LanguageModel, Purpose, Reply, Request, Usage
+from executor.testing import AdversarialModel, SimulatedWorld, run_virtual
+from planner.errors import InputError
+from planner.records import replace
+
+PRICE: Final = 0.01
+"""What each call costs."""
+SECONDS: Final = 1.0
+"""Real seconds for each search."""
+ENDLESS: Final = 1e9
+"""Virtual seconds: more than any of these runs may take."""
+
+
+class Counting:
+    """A model, and what it took, by requests to the agent: each has an allowance of its own.
+
+    `spent` is what each has taken, `before` what it had taken when it last asked. Whatever is asked while `change` is
+    at work belongs to that, but for the parameters of steps: these belong to the run.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._request = 0
+        self.changing = False
+        self.spent: dict[int, Usage] = {}
+        self.before: dict[int, Usage] = {}
+
+    def begin(self) -> None:
+        """Count for another request from now on."""
+        self._request += 1
+
+    async def answer(self, request: Request) -> Reply:
+        """Return what the model says, at a price."""
+        belongs = self._request + (self.changing and request.purpose is not Purpose.FILL)
+        self.before[belongs] = before = self.spent.get(belongs, Usage())
+        self.spent[belongs] = before + Usage(1)
+        reply = await self._model.answer(request)
+        priced = replace(reply, usage=replace(reply.usage, money=PRICE))
+        self.spent[belongs] = before + priced.usage
+        return priced
+
+
+@dataclass(slots=True)
+class Carried:
+    """What came of a run: proposals and outcomes in turn, the world that it left, or what was raised."""
+
+    simulated: SimulatedWorld
+    model: Counting
+    achieved: list[Achieved] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    error: str = ""
+    refused: str = ""
+    seconds: float = 0.0
+
+    def note(self, achieved: Achieved) -> None:
+        """Keep what came of a request."""
+        self.achieved.append(achieved)
+        if achieved.outcome is not None:
+            self.outcomes.append(achieved.outcome)
+
+
+def carry_out(setting: Setting) -> Carried:
+    """Carry out a run."""
+    problem = setting.problem
+    model: LanguageModel = AdversarialModel(setting.seed)
+    if setting.is_cunning:
+        model = CunningModel(problem, setting.seed, setting.known, wild=(setting.seed % 5) / 10)
+    carried = Carried(SimulatedWorld(problem, seed=setting.seed, faults=setting.faults), Counting(model))
+    agent = Agent(
+        carried.simulated.world,
+        problem,
+        model=carried.model,
+        confirm=None if setting.confirms is None else lambda _: setting.confirms,
+        approve=None if setting.approves is None else lambda _: setting.approves,
+        waived=setting.waived,
+        open_types=setting.open_types,
+        allowance=setting.allowance,
+        time_limit=SECONDS,
+        seed=setting.seed,
+    )
+    started = time.perf_counter()
+    try:
+        run_virtual(_bounded(agent, setting, carried))
+    except Exception:  # noqa: BLE001 - whatever the agent raises is what this looks for
+        carried.error = traceback.format_exc()
+    carried.seconds = time.perf_counter() - started
+    return carried
+
+
+async def _bounded(agent: Agent, setting: Setting, carried: Carried) -> None:
+    async with asyncio.timeout(ENDLESS):
+        await _WAYS[setting.way](agent, setting, carried)
+
+
+def _memory(setting: Setting, carried: Carried) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for action in setting.problem.domain.actions if setting.has_memory else ():
+        found |= carried.simulated.parameters(action)
+    return found
+
+
+async def _sentence(agent: Agent, setting: Setting, carried: Carried) -> None:
+    achieved = await agent.achieve(setting.sentence, memory=_memory(setting, carried))
+    carried.note(achieved)
+    if achieved.proposal.standing is Standing.AMBIGUOUS and setting.confirms:
+        chosen = await agent.choose(achieved.proposal, 0)
+        await _allowed(agent, chosen, setting, carried)
+
+
+async def _allowed(agent: Agent, proposal: Proposal, setting: Setting, carried: Carried) -> None:
+    """Have `proposal` carried out where there is a plan, and a person says yes, or nobody has to."""
+    if proposal.plan is not None and (proposal.is_ready or (proposal.is_for_somebody and setting.confirms)):
+        carried.note(await agent.carry_out(proposal, memory=_memory(setting, carried)))
+    else:
+        carried.note(Achieved(proposal))
+
+
+async def _goal(agent: Agent, setting: Setting, carried: Carried) -> None:
+    carried.note(await agent.achieve(setting.problem, memory=_memory(setting, carried)))
+
+
+async def _plan(agent: Agent, setting: Setting, carried: Carried) -> None:
+    rng = Random(f"plan {setting.seed}")  # noqa: S311 - an experiment
+    try:
+        proposal = await agent.repair(wild_plan(setting.problem, rng), setting.problem)
+    except InputError as error:
+        carried.refused = str(error)
+        return
+    await _allowed(agent, proposal, setting, carried)
+
+
+async def _change(agent: Agent, setting: Setting, carried: Carried) -> None:
+    """Begin with the problem's own goal, and ask for something else while it is at work."""
+    proposal = await agent.plan(setting.problem)
+    if proposal.plan is None:
+        return
+    run = agent.start(proposal, memory=_memory(setting, carried))
+    await asyncio.sleep(setting.seed % 3)
+    carried.model.changing = True
+    try:
+        changed = await agent.change(run.id, setting.sentence)
+        carried.achieved.append(Achieved(changed))
+    except RunError as error:
+        carried.refused = str(error)
+    carried.outcomes.append(await run)
+
+
+async def _interrupted(agent: Agent, setting: Setting, carried: Carried) -> None:
+    """Interrupt a run, and take it up again."""
+    proposal = await agent.plan(setting.sentence)
+    if not (proposal.plan is not None and (proposal.is_ready or (proposal.is_for_somebody and setting.confirms))):
+        carried.note(Achieved(proposal))
+        return
+    run = agent.start(proposal, memory=_memory(setting, carried))
+    await asyncio.sleep(setting.seed % 3)
+    with contextlib.suppress(RunError):  # it has ended
+        run.interrupt()
+    carried.note(Achieved(proposal, await run))
+    if carried.outcomes[-1].status.name == "WAITING":
+        carried.model.begin()
+        try:
+            carried.note(Achieved(proposal, await agent.resume(run.id)))
+        except RunError as error:
+            carried.refused = str(error)
+
+
+async def _candidates(agent: Agent, setting: Setting, carried: Carried) -> None:
+    found = await agent.candidates(setting.sentence, k=2, time_limit=SECONDS)
+    await _allowed(agent, found[-1], setting, carried)
+
+
+_WAYS: Final[dict[str, Any]] = {
+    "sentence": _sentence,
+    "goal": _goal,
+    "plan": _plan,
+    "change": _change,
+    "interrupted": _interrupted,
+    "candidates": _candidates,
+}

@@ -1,0 +1,111 @@
+"""Models that say anything: runs end as they may, what must not happen is noticed, and a seed determines all."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.adversary.carry import Counting, carry_out
+from benchmarks.adversary.command import campaign
+from benchmarks.adversary.cunning import CunningModel
+from benchmarks.adversary.setting import WAYS, setting
+from benchmarks.adversary.table import adversary_table
+from benchmarks.adversary.verdict import judged
+from benchmarks.adversary.wild_plans import wild_plan
+from benchmarks.cli import app
+from benchmarks.sentences.meant import problem_of
+from executor.agent.reading.answer import Meanings
+from executor.agent.vocabulary import vocabulary
+from executor.language import Allowance, Origin, Part, Purpose, Request, Usage
+from executor.testing import ScriptedModel
+from planner.records import replace
+
+PROBLEM = problem_of("assistant/with-chart")
+ASKED = Request(
+    Purpose.GOAL, "", (Part("What there is", vocabulary(PROBLEM)), Part("Said", "do it", Origin.USER)), Meanings
+)
+
+
+def test_runs_with_any_model_end_as_they_may() -> None:
+    found = list(campaign(range(36), 7))
+    assert [each.violations for each in found] == [()] * 36, [str(each.setting) for each in found if each.violations]
+    assert {each.setting.way for each in found} == set(WAYS)
+    assert len({each.ending for each in found}) >= 5
+    lines = adversary_table(found).splitlines()
+    assert lines[-1].startswith("| all | 36 | 0 |")
+    assert len(lines) == 2 + len(WAYS) + 1
+
+
+def test_a_seed_determines_a_run() -> None:
+    drawn = [setting(11, 3), setting(11, 3)]
+    assert drawn[0] == drawn[1]
+    ends = [judged(each, carry_out(each)) for each in drawn]
+    assert [(each.ending, each.calls, each.tokens) for each in ends] == [
+        (ends[0].ending, ends[0].calls, ends[0].tokens)
+    ] * 2
+
+
+def test_a_cunning_model_knows_the_vocabulary() -> None:
+    said = [asyncio.run(CunningModel(PROBLEM, seed, wild=0).answer(ASKED)).value for seed in range(40)]
+    goals = [text for each in said for meaning in each["meanings"] for text in meaning["goal"]]
+    assert (
+        sum(text.removeprefix("not ").partition("(")[0] in PROBLEM.domain.predicates for text in goals) > len(goals) / 2
+    )
+    assert len({json.dumps(each, sort_keys=True) for each in said}) > 30
+
+
+def test_wild_plans_are_of_all_kinds() -> None:
+    kinds = {type(wild_plan(PROBLEM, Random(seed))) for seed in range(200)}
+    assert {str, dict, list, type(None), int} <= kinds
+
+
+def test_what_must_not_happen_is_noticed() -> None:
+    drawn = next(
+        each for each in map(setting, range(1, 600, 6)) if each.approves and each.has_memory and not each.faults
+    )
+    carried = carry_out(drawn)
+    assert carried.outcomes[0].succeeded
+    honest = judged(drawn, carried)
+    assert honest.violations == ()
+    thrifty = dataclasses.replace(drawn, allowance=Allowance(calls=1, tokens=1, money=0.01))
+    carried.model.spent, carried.model.before = {0: Usage(2, 1, 1, 0.02)}, {0: Usage(1, 1, 1, 0.01)}
+    assert set(judged(thrifty, carried).violations) == {
+        *("more calls than allowed", "a call without tokens left", "a call without money left")
+    }
+    carried.model.spent, carried.model.before = {}, {}
+    unasked = dataclasses.replace(drawn, way="sentence", confirms=None, waived=False)
+    assert "something was done that nobody has confirmed" in judged(unasked, carried).violations
+    carried.error = "Traceback"
+    assert judged(drawn, carried).violations == ("it crashed",)
+
+
+def test_success_that_is_none_is_noticed() -> None:
+    drawn = next(each for each in map(setting, range(1, 900, 6)) if each.where == "outing/stroll" and not each.faults)
+    carried = carry_out(drawn)
+    assert carried.outcomes[0].succeeded
+    carried.simulated.truth.change(["not fed"])
+    assert "success that is none" in judged(drawn, carried).violations
+    stranger = dataclasses.replace(drawn, where="courier/one-parcel")
+    assert "an action that was never declared" in judged(stranger, carried).violations
+
+
+def test_calls_are_counted_by_request() -> None:
+    model = Counting(ScriptedModel(["one", "two", "three"]))
+    filling = replace(ASKED, purpose=Purpose.FILL)
+    asyncio.run(model.answer(ASKED))
+    model.changing = True
+    asyncio.run(model.answer(ASKED))
+    asyncio.run(model.answer(filling))
+    assert [each.calls for each in model.spent.values()] == [2, 1]
+
+
+@pytest.mark.parametrize("options", [["--runs", "6"], ["--only", "3"]])
+def test_the_command_prints_a_table(options: list[str]) -> None:
+    ran = CliRunner().invoke(app, ["adversary", *options])
+    assert ran.exit_code == 0, ran.output
+    assert "| all |" in ran.stdout
