@@ -75,6 +75,9 @@ def run(
     cache: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep plans, and what sentences meant, in FILE.")
     ] = None,
+    templates: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="How things are done: plans with parameters, in YAML or JSON.")
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Approve all that needs approval, and what a sentence was taken to mean.")
     ] = False,
@@ -121,6 +124,7 @@ def run(
                 tokens=tokens,
                 open_types=tuple(new) if new else None,
                 cache=cache,
+                templates=templates,
             ),
         )
         ended = carry_out(wanted, lambda: left(time_limit, started), finite(stop_after))

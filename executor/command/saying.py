@@ -21,7 +21,7 @@ from planner.cli.output import tell
 from planner.errors import InputError
 from planner.model import Problem
 from planner.records import dataclass, replace
-from planner.reuse import PlanCache
+from planner.reuse import PlanCache, read_templates
 
 if TYPE_CHECKING:
     from executor.command.carry import Wanted
@@ -32,6 +32,7 @@ OPTIONS: Final = {
     "tokens": "--tokens",
     "open_types": "--new",
     "cache": "--cache",
+    "templates": "--templates",
 }
 """What says the fields of `Said` on the command line."""
 ROUNDS: Final = 3
@@ -57,6 +58,7 @@ class Said:
     tokens: int | None = None
     open_types: tuple[str, ...] = ()
     cache: Path | None = None
+    templates: Path | None = None
 
     @property
     def words(self) -> list[str]:
@@ -121,6 +123,7 @@ def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
             allowance=Allowance(tokens=said.tokens),
             time_limit=where.seconds,
             cache=cache,
+            templates=() if said.templates is None else read_templates(said.templates, where.problem.domain),
             readings=readings,
         )
         return _heard(wanted, said, agent)

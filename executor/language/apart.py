@@ -10,6 +10,14 @@ from typing import Any, Self
 from executor.language.protocol import LanguageModel, Reply, Request
 
 
+async def _given_up() -> None:
+    """Cancel what is still asked, and wait until it has ended."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
 class Apart:
     """`model`, asked in a thread that has its own event loop; close it, or use it with `with`.
 
@@ -47,6 +55,7 @@ class Apart:
         close: Any = getattr(self.model, "close", None)
         if close is not None:
             asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(_given_up(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from endpoint import Endpoint
 
 from executor.command import saying
+from executor.language.client import BLOCKED
 from planner.cli import main
 from planner.cli.exits import Exit
 
@@ -189,6 +191,44 @@ def test_a_run_that_waits_and_is_not_kept_says_so(say: Say) -> None:
     code, _, err = say(SENTENCE, "--yes", fill=[{"values": {}, "question": "What for?"}])
     assert code == Exit.NO_VERDICT
     assert "with --journal FILE" in err
+
+
+def test_templates_say_how_it_is_done(say: Say, tmp_path: Path) -> None:
+    path = tmp_path / "templates.yaml"
+    path.write_text(
+        "templates: {sum-up: {parameters: {t: Topic, s: Source}, "
+        "steps: [search_web(t), 'fetch(s, t)', {step: summarise(s), values: {words: 77}}]}}"
+    )
+    code, out, _ = say(SENTENCE, "--yes", "--json", "--templates", path, fill=FILL[:1])
+    assert code == Exit.OK
+    assert json.loads(out)["simulated"] == {"goal": True}
+    path.write_text("templates: {sum-up: {steps: [summarise(s)]}}")
+    code, _, err = say(SENTENCE, "--yes", "--templates", path)
+    assert code == Exit.USAGE
+    assert "templates.yaml:1:" in err
+
+
+def test_a_model_at_an_endpoint_is_asked_whatever_the_clock_of_the_simulated_world(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(BLOCKED, raising=False)
+    words = ["run", "assistant", "--say", SENTENCE, "--yes", "--json", "--language-model", "small", "--endpoint"]
+    with Endpoint(*map(json.dumps, [SUM_UP, *FILL])) as endpoint, pytest.raises(SystemExit) as end:
+        main([*words, endpoint.url])
+    found = json.loads(capsys.readouterr().out)
+    assert end.value.code == Exit.OK
+    assert [each.get("filled") for each in found["steps"]] == [{"query": "heat pumps"}, None, {"words": 200}]
+    assert found["metrics"]["tokens"] == 330
+
+
+def test_an_endpoint_that_is_not_there_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(BLOCKED, raising=False)
+    with Endpoint(*[500] * 3) as endpoint, pytest.raises(SystemExit) as end:
+        main(["run", "assistant", "--say", SENTENCE, "--yes", "--language-model", "small", "--endpoint", endpoint.url])
+    assert end.value.code == Exit.NO_VERDICT
+    assert "the language model gave nothing that counts" in capsys.readouterr().err
 
 
 def test_tokens_are_limited_for_reading_and_filling_together(say: Say) -> None:
