@@ -36,7 +36,7 @@ def within_budgets(
     """
     spending = spending_of(workplace.task, problem, workplace.run, searching(workplace))
     if search is None:
-        ending = yield from _turns(workplace, spending, mode)
+        ending = yield from within(workplace, spending, mode)
     else:
         ending = yield from _labels(workplace, spending, counting(workplace, search, heuristic))
         ending = ending if workplace.run.trusted else Ending.INCOMPLETE
@@ -91,8 +91,8 @@ def _together(spending: Spending, problem: Problem) -> str:
     return f"no plan keeps the budget{'s' if len(names) > 1 else ''} on {' and '.join(names)}"
 
 
-def _turns(workplace: Workplace, spending: Spending, mode: str) -> Steps:
-    """Let searches by labels and searches for other costs take turns."""
+def within(workplace: Workplace, spending: Spending, mode: str) -> Steps:
+    """Search for the cheapest plan within the budgets of `spending`, by labels and for other costs in turns."""
     informed = Contender(_labels(workplace, spending, "lmcut"), 1)
     blind = Contender(at_most(BLIND_LABELS, _labels(workplace, spending, "blind"), spending.run), 1)
     return sharing(spending, mode, lambda sums: _labels(workplace, spending, "lmcut", sums), [informed, blind])

@@ -34,7 +34,7 @@ ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
 SEARCHES: Final = (
     "One search instead of several in turn: astar, greedy, weighted, bfws, mcts, uniform or breadth. "
-    "For hierarchical problems: depth-first, greedy, weighted, astar or uniform."
+    "For hierarchical problems: depth-first, greedy, weighted, astar or uniform. For policies: vi, lao, plans or mcts."
 )
 HEURISTICS: Final = (
     "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff or lmcut. "

@@ -15,16 +15,26 @@ from planner.model.domain import creates_objects
 from planner.plan import Status, StoppedBy
 from planner.strategy import check_simulations
 from planner.uncertain.aims import Objective
-from planner.uncertain.deciding import Deciding, Turn
+from planner.uncertain.deciding import PLANS, Deciding, Turn
 from planner.uncertain.decision import Decision
 from planner.uncertain.exact import Search, everything, promising
 from planner.uncertain.mcts import simulated
+from planner.uncertain.replanning import replanned
 
-SEARCHES: Final[dict[str, Search]] = {"lao": promising, "vi": everything, "mcts": simulated}
+SEARCHES: Final[dict[str, Search]] = {
+    "lao": promising,
+    "vi": everything,
+    "mcts": simulated,
+    PLANS: replanned,
+}
 FEW: Final = 2_000
 """So many states are looked into by each exact search first."""
 MANY: Final = 40_000
 """So many are all looked into where it is not enough to look into few that are promising."""
+SHARE: Final = 0.35
+"""This part of the time is for plans, so that there is something good in any case,"""
+PLANNING: Final = 10.0
+"""and so many seconds at most."""
 
 
 def decide(
@@ -43,8 +53,9 @@ def decide(
 
     `objective` says what is best. `penalty` is what giving up costs, for `Objective.COST`; without one, success comes
     first. Budgets on the cost and on resources hold in every execution. `search` is `lao`, which looks into promising
-    states only, `vi`, which looks into all, or `mcts`, which looks where simulations lead: it stops after so many
-    `simulations`, and draws its random numbers from `seed`. If none is named, they take turns. `time_limit` is in
+    states only, `vi`, which looks into all, `plans`, which follows plans for lucky outcomes, or `mcts`, which looks
+    where simulations lead: it stops after so many `simulations`, and draws its random numbers from `seed`. If none is
+    named, they take turns. `time_limit` is in
     seconds, `memory_limit` in GiB of the process; None is no limit; setting `cancel` from any thread ends the work.
 
     Raises `InputError` for a search that does not exist, for limits that are none, and for mistakes in the problem
@@ -62,15 +73,17 @@ def decide(
         reason = f"policies do not take {construct} yet"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
     simulating = partial(simulated, simulations=simulations, seed=seed)
-    turns = _turns(simulating) if search is None else [(search, (SEARCHES | {"mcts": simulating})[search])]
+    turns = _turns(simulating, time_limit) if search is None else [(search, (SEARCHES | {"mcts": simulating})[search])]
     with collector_paused():
         return Deciding(problem, objective, penalty, Budget(time_limit, memory_limit, cancel)).done(turns)
 
 
-def _turns(simulating: Search) -> list[Turn]:
+def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:
     """Return which searches take turns: few states are all looked into; of many, those that matter."""
+    awhile = PLANNING if time_limit is None else min(PLANNING, SHARE * time_limit)
     return [
         ("vi", partial(everything, most=FEW)),
+        (PLANS, partial(replanned, seconds=awhile)),
         ("lao", partial(promising, most=FEW)),
         ("vi", partial(everything, most=MANY)),
         ("mcts", simulating),

@@ -14,7 +14,7 @@ from planner.plan import Statistics, Status, StoppedBy
 from planner.uncertain.aims import GUIDE, Aim, Hopes, Objective
 from planner.uncertain.decision import Decision
 from planner.uncertain.evaluation import evaluate
-from planner.uncertain.exact import Bounds, Search
+from planner.uncertain.exact import Bounds, Check, Search
 from planner.uncertain.following import policy_of
 from planner.uncertain.graph import Graph, Option
 from planner.uncertain.lexicographic import best_policy
@@ -29,6 +29,9 @@ MAKING: Final = 0.9
 SAME: Final = 1e-6
 """Two computations of the same value may differ by this part of it."""
 
+PLANS: Final = "plans"
+"""The search that proves nothing, and has a policy soon."""
+
 Turn = tuple[str, Search]
 """A search that has a turn, and its name: those of the same name go on with what was seen."""
 
@@ -42,6 +45,8 @@ class Deciding:
         self.process: Process | None = None
         self.known: dict[str, tuple[Graph, Bounds]] = {}
         self.ground_seconds = 0.0
+        self.planned: Policy | None = None
+        """What came of plans, where others had a turn after that."""
 
     def done(self, turns: Sequence[Turn]) -> Decision:
         """Return what comes of the searches of `turns`, one after the other, until one comes to its end."""
@@ -62,8 +67,22 @@ class Deciding:
             if not self.known:
                 return Decision(Status.UNKNOWN, stopped_by, self.objective, statistics=self._statistics(search))
             search = next(name for name, _ in reversed(turns) if name in self.known)
+            if PLANS in self.known and self.planned is None:
+                search = PLANS
             policy = self._from_what_is_known(search)
+        if self.planned is not None and not self.known[search][1].proved and self._is_better(self.planned, policy):
+            return self._decision(self.planned, stopped_by, PLANS)
         return self._decision(policy, stopped_by, search)
+
+    def _is_better(self, one: Policy, other: Policy) -> bool:
+        """Return whether `one` is better than `other`."""
+        return self._charges(one) < self._charges(other)
+
+    def _charges(self, policy: Policy) -> tuple[float, ...]:
+        if self.objective is Objective.COST and self.penalty is not None:
+            return (policy.cost + self.penalty * (1 - policy.success),)
+        utility = -policy.utility if self.objective is Objective.UTILITY else 0.0
+        return round(-policy.success, 9), round(utility, 9), policy.cost
 
     def _searched(self, process: Process, turns: Sequence[Turn], part: Budget) -> tuple[str, Sequence[Option | None]]:
         """Return the search that came to its end, and the options that are best."""
@@ -73,7 +92,13 @@ class Deciding:
             solution = search(*self.known[name], part.check)
             if solution is not None:
                 return name, solution.chosen
+            if name == PLANS:
+                self.planned = self._from_plans(part.check)
         raise AssertionError("the last search goes on to the end")
+
+    def _from_plans(self, check: Check) -> Policy:
+        graph, _ = self.known[PLANS]
+        return policy_of(graph, best_policy(graph.closed(), graph.aim.rewards, check).chosen, self.problem, check)
 
     def _ready(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
@@ -83,6 +108,8 @@ class Deciding:
             aim.hopes = hopes_for(aim, check) if search == "mcts" else Hopes(process, check)
         graph = Graph(process, aim)
         first = graph.options[0][0]
+        if search == PLANS:
+            aim.hopes = None
         return graph, Bounds((*first.worth, first.cost))
 
     def _from_what_is_known(self, search: str) -> Policy:
@@ -104,7 +131,7 @@ class Deciding:
 
     def _decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
         graph, bounds = self.known[search]
-        aim, values = graph.aim, bounds.values
+        aim, values = graph.aim, min([each.values for _, each in self.known.values()], key=_tightness)
         success = min(1.0, values[0]) if aim.rewards else 1.0
         settled = not aim.rewards or policy.success >= success - SAME
         cost = values[-1] / aim.process.task.resolution if settled else 0.0
@@ -137,6 +164,11 @@ class Deciding:
             return f"nothing makes this part of the goal true: {goal}" if goal else "no outcomes lead to the goal"
         if bounds.simulations and not bounds.proved:
             return f"{bounds.simulations} simulations were made"
+        if bounds.plans and not bounds.proved:
+            runs, reached = bounds.tried
+            found = f"{bounds.plans} plans were looked for"
+            again = f"; of {runs} runs that plan again where the policy ends, {reached} reached the goal"
+            return found + (again if runs else "")
         if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
             return "success comes first, as it is not certain and no penalty says what giving up costs"
         return ""
@@ -171,3 +203,9 @@ class Deciding:
             search_seconds=self.budget.elapsed - self.ground_seconds,
             simulations=sum(bounds.simulations for _, bounds in self.known.values()),
         )
+
+
+def _tightness(values: tuple[float, ...]) -> tuple[float, ...]:
+    """Return what is the less, the more bounds tell: rewards are bounded from above, the cost from below."""
+    *rewards, cost = values
+    return (*[round(each, 9) for each in rewards], -cost)

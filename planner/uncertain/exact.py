@@ -29,12 +29,15 @@ Check = Callable[[], None]
 class Bounds:
     """What is proved about the initial state: no policy has more of a reward, nor, if it has as much, less cost.
 
-    `simulations` were made for it, where that is the search.
+    `simulations` were made for it, or `plans` looked for, where that is the search; of
+    the runs that were `tried` in which one plans again wherever one has to, so many reached the goal.
     """
 
     values: tuple[float, ...]
     proved: bool = False
     simulations: int = 0
+    plans: int = 0
+    tried: tuple[int, int] = (0, 0)
     solution: Solution | None = None
     """The latest solution of what was known, with what might be hoped for elsewhere."""
 

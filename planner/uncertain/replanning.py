@@ -1,0 +1,217 @@
+"""A policy made of plans: where something comes of a step that its plan did not foresee, one plans again.
+
+Plans are for lucky outcomes, but unlikely ones are dear: one of probability p is charged for the 1/p times that it
+takes on the average. Going backwards through a plan, the goal says what each of its steps and all later ones need
+(regression); so a plan serves in all states that have this, and one plans again only where none does (Muise, McIlraith
+and Beck, 2012). States that are more likely to be met are looked into first: in rounds, all from some probability on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from random import Random
+
+from planner.annotations import Final
+from planner.task import INFINITY, State, bits
+from planner.uncertain.exact import Bounds, Check
+from planner.uncertain.graph import Graph
+from planner.uncertain.lexicographic import Solution, best_policy
+from planner.uncertain.lucky import Lucky
+from planner.uncertain.process import Process
+from planner.uncertain.purse import Left
+
+LIKELY: Final = 0.01
+"""What is met with this probability is looked into in the first round;"""
+RARER: Final = 0.4
+"""in each of the next ones, what is met with this part of that."""
+ROUNDS: Final = 18
+LOOKING: Final = 0.8
+"""This part of the time is for looking; in the rest, runs are tried where not all was looked into:"""
+RUNS: Final = 1000
+"""so many at most,"""
+STEPS: Final = 10_000
+"""none of which takes more steps."""
+ENRICHING: Final = 0.3
+"""This part of the time that is left is for plans of other kinds."""
+CHOICES: Final = 4
+"""So many choices a state is given at last."""
+MOST: Final = 100_000
+"""So many nodes are looked into."""
+
+Rule = tuple[int, int, State, Left]
+"""The price of all the rest, what to do now, and the facts and means that all of it needs."""
+
+
+def replanned(graph: Graph, bounds: Bounds, check: Check, *, seconds: float | None = None) -> Solution | None:
+    """Return the best policy found, or leave it in `graph` after so many `seconds`, where others have a turn then.
+
+    Nothing is proved. `check` raises to give up.
+    """
+    end = None if seconds is None else time.monotonic() + seconds * LOOKING
+    rounds = _Rounds(graph, Rules(graph.process, check), check, end)
+    for most in range(1, CHOICES + 1):
+        for number in range(ROUNDS):
+            rounds.look(LIKELY * RARER**number, most)
+        rounds.rules.enrich(None if end is None else time.monotonic() + (end - time.monotonic()) * ENRICHING)
+    if not all(graph.inside):
+        bounds.tried = _tried(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
+    bounds.plans = rounds.rules.plans
+    return None if seconds is not None else best_policy(graph.closed(), graph.aim.rewards, check)
+
+
+def _tried(rules: Rules, end: float | None) -> tuple[int, int]:
+    """Return how many runs were tried in which one plans again wherever one has to, and how many reached the goal."""
+    process, draw, runs, reached = rules.process, Random(0), 0, 0  # noqa: S311 - chances, and no secrets
+    while runs < RUNS and (end is None or time.monotonic() < end):
+        state, left, steps = process.initial, process.purse.full, 0
+        while not process.is_goal(state) and steps < STEPS and (end is None or time.monotonic() < end):
+            choices = rules.choices(state, left, 1, end)
+            rest = process.left_after(choices[0], left) if choices else None
+            if rest is None:
+                break
+            outcomes = process.outcomes(state, choices[0])
+            (state,) = draw.choices([after for _, after in outcomes], [share for share, _ in outcomes])
+            left, steps = rest, steps + 1
+        if end is None or time.monotonic() < end:  # else the run was broken off
+            runs, reached = runs + 1, reached + process.is_goal(state)
+    return runs, reached
+
+
+class _Rounds:
+    """Looks into the nodes of `graph` until the `end`: those far from the goal first, as they lead to the others."""
+
+    def __init__(self, graph: Graph, rules: Rules, check: Check, end: float | None) -> None:
+        self.rules = rules
+        self._graph, self._check, self._end = graph, check, end
+        self._price: dict[int, int] = {}
+        self._widened: dict[int, int] = {}
+
+    def look(self, least: float, most: int) -> None:
+        """Look into what is met with a probability of `least` or more, each for so many choices at `most`."""
+        graph, mass = self._graph, {0: 1.0}
+        queue, done = [(-self._far(0, INFINITY), 0)], set[int]()
+        while queue and not self._is_over:
+            self._check()
+            far, node = heapq.heappop(queue)
+            if node in done or mass[node] < least:
+                continue
+            done.add(node)
+            if self._widened.get(node, 0) < most:
+                self._widen(node, most)
+            for option in graph.options[node]:
+                leaving = 1.0 - sum([share for share, after in option.branches if after == node])
+                for share, after in option.branches:
+                    if after not in done:
+                        if after not in mass:
+                            heapq.heappush(queue, (-self._far(after, -far), after))
+                        mass[after] = mass.get(after, 0.0) + mass[node] * share / leaving
+
+    def _widen(self, node: int, most: int) -> None:
+        """Give `node` options for so many choices at `most`, where plans suggest them."""
+        graph = self._graph
+        had = [option.choice for option in graph.options[node] if option.branches]
+        choices = self.rules.choices(graph.states[node], graph.left[node], most, self._end)
+        if not graph.inside[node] or len(choices) > len(had):
+            graph.widen(node, [choice for choice in choices if choice not in had])
+        self._widened[node] = most
+
+    @property
+    def _is_over(self) -> bool:
+        return len(self._graph) > MOST or (self._end is not None and time.monotonic() > self._end)
+
+    def _far(self, node: int, before: int) -> int:
+        """Return the price of the plan that is known for `node`, or as much as `before`."""
+        if node not in self._price:
+            found = self.rules.known(self._graph.states[node], self._graph.left[node])
+            if found is None:
+                return before
+            self._price[node] = found[0]
+        return self._price[node]
+
+
+class Rules:
+    """What to do in which states, by plans: where they have what all the rest of a plan needs, its next step."""
+
+    def __init__(self, process: Process, check: Check) -> None:
+        self.plans = 0
+        self.process = process
+        self._lucky = Lucky(process, check)
+        self._rules: list[Rule] = []
+        self._exact: dict[State, list[Rule]] = {}
+        self._cached: dict[State, list[Rule]] = {}
+        self._alone: list[tuple[State, Left]] = []
+        self._hopeless: dict[State, list[Left]] = {}
+        self._is_simple = not process.task.has_axioms and not process.task.has_conditional_effects
+
+    def choices(self, state: State, left: Left, most: int, end: float | None) -> list[int]:
+        """Return what to do in `state`, the cheapest first, at `most` so many; none where no plan is found in time."""
+        found = self._suggested(state, left, most)
+        if not found and not self._is_hopeless(state, left):
+            self._plan(state, left, end)
+            found = self._suggested(state, left, most)
+        return found
+
+    def _suggested(self, state: State, left: Left, most: int) -> list[int]:
+        serving = [choice for _, choice, _, wants in self._serving(state) if _suffices(left, wants)]
+        return [*dict.fromkeys(serving)][:most]
+
+    def known(self, state: State, left: Left) -> tuple[int, int] | None:
+        """Return the price of the cheapest plan that is known to serve in `state`, and its first choice."""
+        for price, choice, _, wants in self._serving(state):
+            if _suffices(left, wants):
+                return price, choice
+        return None
+
+    def _serving(self, state: State) -> list[Rule]:
+        """Return what there is to do in `state`, whatever is left, the cheapest first."""
+        if not self._is_simple:
+            return self._exact.get(state, [])
+        if state not in self._cached:
+            missing = ~state
+            self._cached[state] = [rule for rule in self._rules if not rule[2] & missing]
+        return self._cached[state]
+
+    def _is_hopeless(self, state: State, left: Left) -> bool:
+        return any(_suffices(more, left) for more in self._hopeless.get(state, ()))
+
+    def _plan(self, state: State, left: Left, end: float | None) -> None:
+        self.plans += 1
+        plan = self._lucky.plan(state, left, end)
+        if plan:
+            self._learn(plan, state)
+            self._alone.append((state, left))
+        else:
+            self._hopeless.setdefault(state, []).append(left)
+
+    def enrich(self, end: float | None) -> None:
+        """Look for plans of other kinds where there is one only."""
+        while self._alone and (end is None or time.monotonic() < end):
+            state, left = self._alone.pop(0)
+            for plan in self._lucky.others(state, left, end):
+                self.plans += 1
+                self._learn(plan, state)
+
+    def _learn(self, plan: list[int], state: State) -> None:
+        """Take in what each step of `plan`, which begins in `state`, and all later ones need."""
+        process, lucky, states = self.process, self._lucky, [state]
+        for action in plan[:-1]:
+            states.append(process.space.apply(action, states[-1]))
+        need, wants, price = process.space.goal, (0,) * len(process.purse.full), 0
+        for action, before in zip(reversed(plan), reversed(states), strict=True):
+            ground = process.task.actions[action]
+            if wants:
+                wants = tuple([each + more for each, more in zip(wants, process.purse.amounts[action], strict=True)])
+            price += lucky.prices[action]
+            need = need & ~bits(ground.adds) | bits(ground.precondition)
+            choice = lucky.choice_of[action]
+            if self._is_simple:
+                self._rules.append((price, choice, need, wants))
+            else:
+                self._exact.setdefault(before, []).append((price, choice, 0, wants))
+        self._rules.sort()
+        self._cached.clear()
+
+
+def _suffices(left: Left, wants: Left) -> bool:
+    return all(have >= want for have, want in zip(left, wants, strict=True))

@@ -1,0 +1,66 @@
+"""Policies made of plans are worth what they claim, no more than the best, and something wherever there is a plan."""
+
+from __future__ import annotations
+
+import pytest
+from uncertain_aims import WAYS, aim_of
+
+from planner import Status, decide, evaluate, load
+from planner.uncertain.exact import Bounds, everything
+from planner.uncertain.graph import Graph
+from planner.uncertain.replanning import replanned
+
+LIMIT = 300
+
+
+def solved(aim, search):
+    """Return the values of the initial node, and how many nodes there are; skips what is too large."""
+    graph = Graph(aim.process, aim)
+
+    def check():
+        if len(graph) > LIMIT:
+            pytest.skip("too many states")
+
+    solution = search(graph, Bounds(()), check)
+    return tuple([values[0] for values in solution.values]), len(graph)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(40))
+def test_plans_give_no_more_than_the_best_and_something_where_there_is_any(seed, way):
+    aim = aim_of(seed, way)
+    best, many = solved(aim, everything)
+    found, few = solved(aim_of(seed, way), replanned)
+    assert few <= many
+    if aim.rewards:
+        assert found[0] <= best[0] + 1e-9
+        assert (found[0] > 0) is (best[0] > 0)
+    else:
+        assert found[0] >= best[0] - 1e-9 * abs(best[0])
+
+
+def test_certain_outcomes_are_followed_to_the_goal():
+    problem = load("courier", "one-parcel")
+    found = decide(problem, search="plans")
+    assert found.status is Status.SOLVED
+    assert found.policy.success == 1.0
+    assert found.statistics.search == "plans"
+    assert "plans were looked for" in found.reason
+    assert evaluate(problem, found.policy).success == 1.0
+
+
+def test_large_problems_have_a_policy_that_is_bounded_and_tried():
+    found = decide(load("domains/tools", "day"), time_limit=3)
+    assert found.status is Status.SOLVED
+    assert 0 < found.policy.success <= found.success_bound
+    assert "runs that plan again where the policy ends" in found.reason
+
+
+def test_the_better_of_plans_and_others_is_taken(monkeypatch):
+    problem = load("domains/tools", "one-question")
+    monkeypatch.setitem(decide.__globals__, "FEW", 1)
+    monkeypatch.setitem(decide.__globals__, "MANY", 1)
+    found = decide(problem, time_limit=None)
+    best = decide(problem, search="vi")
+    assert found.status is Status.OPTIMAL
+    assert found.policy.success == pytest.approx(best.policy.success)
