@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
+    from executor.agent.events import AgentEvent
     from executor.agent.foreign import Repaired, RepairStatus, repair
     from executor.agent.missing import Missing
     from executor.agent.proposals import Achieved, Proposal, Standing
+    from executor.agent.rooms import Room
+    from executor.agent.why import Why
     from executor.engine import Executor
     from executor.errors import DamagedError, DrivenError, JournalError, RunError
     from executor.follow.listeners import Follower
@@ -46,6 +49,7 @@ __all__ = [
     "ActionPlan",
     "ActionResult",
     "Agent",
+    "AgentEvent",
     "Allowance",
     "Context",
     "DamagedError",
@@ -72,6 +76,7 @@ __all__ = [
     "RepairStatus",
     "Repaired",
     "Request",
+    "Room",
     "Run",
     "RunError",
     "RunInfo",
@@ -84,6 +89,7 @@ __all__ = [
     "StepStatus",
     "Tally",
     "Wait",
+    "Why",
     "World",
     "learn",
     "model_of",
@@ -94,8 +100,11 @@ __all__ = [
 _MODULES = {
     "agent.agent": "Agent",
     "agent.foreign": "RepairStatus Repaired repair",
+    "agent.events": "AgentEvent",
     "agent.missing": "Missing",
     "agent.proposals": "Achieved Proposal Standing",
+    "agent.rooms": "Room",
+    "agent.why": "Why",
     "engine": "Executor",
     "errors": "DamagedError DrivenError JournalError RunError",
     "follow.listeners": "Follower",

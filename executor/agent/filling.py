@@ -78,7 +78,7 @@ class Filler:
                 marked = bool(self._lacking(request, found))
                 found = await self._asked(request, [*parts, *returned]) if marked else found
         except ModelError as error:
-            if not _required(request):
+            if not required(request):
                 return Fillings({}, metrics=self._metrics(before))
             return Fillings({}, question=_question(request, ""), known=(str(error),), metrics=self._metrics(before))
         return self._fillings(request, found, before, marked=marked)
@@ -91,7 +91,7 @@ class Filler:
         return Fillings(values, found.thought, marked, metrics)
 
     async def _asked(self, request: FillRequest, parts: list[Part]) -> Filled:
-        kind = _answer(request)
+        kind = answer_of(request)
         asked = Request(Purpose.FILL, INSTRUCTIONS, tuple(parts), kind)
         check = _Judge(request)
         found = await answered(
@@ -100,7 +100,7 @@ class Filler:
         return found.value
 
     def _lacking(self, request: FillRequest, found: Filled) -> list[str]:
-        return [each.name for each in _required(request) if each.name not in found.values.model_fields_set]
+        return [each.name for each in required(request) if each.name not in found.values.model_fields_set]
 
     def _metrics(self, before: Usage) -> Metrics:
         spent = self.meter.spent
@@ -135,14 +135,14 @@ class _Judge:
     """Objects to values that are left out without a question."""
 
     def __init__(self, request: FillRequest) -> None:
-        self._required = [each.name for each in _required(request)]
+        self._required = [each.name for each in required(request)]
 
     def __call__(self, answer: Filled) -> list[str]:
         lacking = [name for name in self._required if name not in answer.values.model_fields_set]
         return [f"{', '.join(lacking)}: no value, and no question"] if lacking and not answer.question else []
 
 
-def _answer(request: FillRequest) -> type[Filled]:
+def answer_of(request: FillRequest) -> type[Filled]:
     """Return the model of the answer: a field for each open parameter, with its type.
 
     A parameter whose type means nothing outside Python has none.
@@ -159,12 +159,13 @@ def _answer(request: FillRequest) -> type[Filled]:
     return create_model(f"Fill_{request.action.name}", __base__=Filled, values=(values, ...))
 
 
-def _required(request: FillRequest) -> list[DataParameter]:
+def required(request: FillRequest) -> list[DataParameter]:
+    """Return the open parameters that have no default."""
     return [each for each in request.parameters if each.default is REQUIRED or each.default == REQUIRED]
 
 
 def _question(request: FillRequest, asked: str) -> str:
-    names = ", ".join(each.name for each in _required(request))
+    names = ", ".join(each.name for each in required(request))
     return asked or f"What is to be used as {names} of {request.record.step}?"
 
 

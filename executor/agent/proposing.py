@@ -17,7 +17,7 @@ from executor.agent.taking import taken
 from executor.agent.unmodelled import Improviser
 from executor.errors import ModelError
 from executor.language.allowance import Meter
-from executor.language.protocol import LanguageModel, Part
+from executor.language.protocol import LanguageModel, Origin, Part
 from executor.world.world import World
 from planner.errors import InputError, UnsupportedError
 from planner.model import Problem
@@ -29,8 +29,8 @@ from planner.records import dataclass, field, replace
 class Proposer:
     """Makes proposals of requests; nothing is done.
 
-    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them. What
-    somebody has confirmed is `remembered`.
+    New objects of `open_types` are made where sentences name them; `waived` goals need nobody to confirm them, unless
+    the model has seen what tools returned. What somebody has confirmed is `remembered`.
     """
 
     world: World
@@ -144,7 +144,8 @@ class Proposer:
         if reading.unmodelled:
             return await self._improvised(base, reading, meter, context)
         proposal = await self._planned(base)
-        if proposal.plan is None or self.waived or only_reads(proposal.plan):
+        is_free = not any(part.origin is Origin.TOOL for part in context)
+        if proposal.plan is None or (is_free and (self.waived or only_reads(proposal.plan))):
             return proposal
         proposal = replace(proposal, standing=Standing.UNCONFIRMED)
         return replace(proposal, question=_question(proposal))

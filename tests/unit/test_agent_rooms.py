@@ -6,14 +6,15 @@ import asyncio
 
 import pytest
 
-from executor import Agent, Journal, RunStatus, World
+from executor import Agent, Allowance, Journal, RunStatus, World
 from executor.agent import events as told
 from executor.agent.joining import joined
 from executor.agent.proposals import Standing
 from executor.language import Origin
 from executor.record.events import GoalChanged, StepEnded, StepStarted
-from executor.testing import ScriptedModel
+from executor.testing import AdversarialModel, ScriptedModel
 from planner import Domain
+from planner.model.formulas import conjuncts
 
 PEOPLE = {"ada": "person", "ben": "person", "cleo": "person"}
 
@@ -173,6 +174,92 @@ def test_questions_of_runs_are_answered_in_the_room_also_after_a_restart(tmp_pat
     assert achieved.succeeded
     assert done == ["pay ada 12"]
     assert room.errands == ()
+
+
+def test_an_answer_in_words_is_read_where_it_does_not_fit_as_it_stands() -> None:
+    ask, answer = {"values": {}, "question": "How much?"}, {"values": {"amount": 12}}
+    agent, done = post(goal("paid(ada)"), ask, answer, waived=True)
+    room = agent.room()
+
+    async def story():
+        await room.achieve("Pay Ada.")
+        return await room.achieve("a dozen, please")
+
+    assert asyncio.run(story()).succeeded
+    assert done == ["pay ada 12"]
+    shown = agent.model.requests[2]
+    assert not shown.shows_tools
+    assert shown.parts[-1].text == "a dozen, please"
+
+
+def test_an_answer_that_says_nothing_leaves_the_question_open() -> None:
+    ask = {"values": {}, "question": "How much?"}
+    agent, done = post(goal("paid(ada)"), ask, {"values": {}}, waived=True)
+    room = agent.room()
+
+    async def story():
+        await room.achieve("Pay Ada.")
+        return await room.achieve("as you like")
+
+    achieved = asyncio.run(story())
+    assert achieved.outcome is None
+    assert room.question == "How much?"
+    assert done == []
+
+
+def test_who_wants_no_more_calls_the_run_off() -> None:
+    agent, done = post(goal("paid(ada)"), {"values": {}, "question": "How much?"}, waived=True)
+    room = agent.room()
+
+    async def story():
+        await room.achieve("Pay Ada.")
+        return await room.achieve("never mind")
+
+    assert asyncio.run(story()).outcome.status is RunStatus.CANCELLED
+    assert room.errands == ()
+    assert done == []
+
+
+def test_steps_that_nothing_confirms_are_approved_in_the_room_and_stay_so_in_what_is_also_wanted() -> None:
+    read = {"meanings": [{"goal": ["told(ada)"], "not_expressible": ["make it bright"]}]}
+    bright = {"parts": [{"part": "make it bright", "steps": [{"action": "light"}]}]}
+    agent, done = post(read, bright, goal("told(ben)", relation="also"), pause=0.05)
+    room = agent.room()
+    agreed: list = []
+
+    def agree(event) -> None:
+        if isinstance(event, told.Questioned):
+            agreed.append(event.standing)
+
+    async def story():
+        first = await room.achieve("Tell Ada, and make it bright.", tell=agree)
+        assert first.proposal.standing is Standing.UNVERIFIED
+        asked = [{"say": "yes"}, {"say": "and Ben"}]
+        results, _ = await together(room, *asked, until=StepStarted)
+        return results[0], await room.achieve("yes")
+
+    first, second = asyncio.run(story())
+    assert agreed == [Standing.UNVERIFIED]
+    assert first.outcome.status is RunStatus.UNVERIFIED
+    assert "light" in done
+    assert second.outcome is not None
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_a_model_says_in_a_room_nothing_undeclared_is_done_and_no_success_is_claimed(seed) -> None:
+    agent, done = post(confirm=lambda _: seed % 2 == 0, allowance=Allowance(calls=12))
+    agent.model = agent.runs.model = agent.proposer.model = AdversarialModel(seed, slow=0)
+    room = agent.room()
+
+    async def story():
+        return [await room.achieve(text) for text in ("Tell Ada.", "and Ben", "yes", "2", "new", "Pay Cleo")]
+
+    for achieved in asyncio.run(story()):
+        state = achieved.outcome.state if achieved.outcome is not None else None
+        if achieved.succeeded:
+            assert all(state.beliefs.is_true(part) for part in conjuncts(state.goal))
+            assert state.has_goal or not state.steps
+    assert {each.split()[0] for each in done} <= set(agent.world.model.actions)
 
 
 async def together(room, *requests, until=StepEnded):

@@ -13,7 +13,7 @@ from executor.agent.rooms.agenda import Agenda, Task
 from executor.agent.rooms.record import Errand
 from executor.agent.telling import Tell
 from executor.errors import RunError
-from executor.handle import Outcome
+from executor.handle import Outcome, Run
 from executor.record.events import Asked
 from planner.plan import Status
 
@@ -58,6 +58,21 @@ class Errands:
             ended.append(await self._agent.resume(errand.run, tell=tell))
             self.ended(errand.number, ended[-1])
         return ended
+
+    async def answered(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
+        """Take up the run of `errand` with `answers`, and return what becomes of it."""
+        return await self._followed(errand, self._agent.runs.take_up(errand.run, answers=answers), tell)
+
+    async def called_off(self, errand: Errand, tell: Tell) -> Achieved:
+        """Call the run of `errand` off."""
+        run = self._agent.runs.take_up(errand.run)
+        run.cancel()
+        return await self._followed(errand, run, tell)
+
+    async def _followed(self, errand: Errand, run: Run, tell: Tell) -> Achieved:
+        outcome = await self._agent.runs.followed(run, tell)
+        self.ended(errand.number, outcome)
+        return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
 
     async def done(self, proposal: Proposal, priority: int, memory: Mapping[str, Any], tell: Tell) -> Achieved:
         """Do what `proposal` comes to, in its turn, or with what is at work."""

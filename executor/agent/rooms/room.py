@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from executor.agent.events import AgentEvent, Finished, Heard
 from executor.agent.proposals import Achieved, Proposal, Standing
-from executor.agent.rooms.context import context_of
+from executor.agent.rooms.context import context_of, decision
 from executor.agent.rooms.errands import Errands
 from executor.agent.rooms.opened import Opened
 from executor.agent.rooms.record import Errand, RoomRecord
+from executor.agent.rooms.replies import values_in
 from executor.agent.telling import Tell, nobody, streamed
 from executor.handle import Outcome
-from executor.record.answers import is_clear
+from executor.language.allowance import Meter
+from executor.record.answers import is_clear, is_filling
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
@@ -98,10 +100,17 @@ class Room:
     async def _answered(self, text: str, tell: Tell) -> Achieved | None:
         """Return what becomes of a run that waits for the answer `text`; None where it answers nothing."""
         for errand, asked in self._errands.asked() if self.record.open is None else ():
-            if is_clear(asked, text):
-                outcome = await self._agent.resume(errand.run, tell=tell, answers={asked.question: text})
-                self._errands.ended(errand.number, outcome)
-                return Achieved(Proposal(Standing.PLANNED, errand.request, words=errand.words), outcome)
+            if is_filling(asked) and decision(text) is False:
+                return await self._errands.called_off(errand, tell)
+            answer: Any = text
+            if is_filling(asked):
+                state, meter = self._agent.runs.state_of(errand.run), Meter(self._agent.allowance)
+                answer = await values_in(text, asked, state, self._agent.model, meter)
+                if answer is None:
+                    reason = "that does not say what is needed"
+                    return Achieved(Proposal(Standing.NOTHING, text, question=asked.text, reason=reason))
+            if is_clear(asked, answer):
+                return await self._errands.answered(errand, {asked.question: answer}, tell)
         return None
 
     def note(self, record: RoomRecord) -> None:
