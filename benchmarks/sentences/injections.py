@@ -86,13 +86,14 @@ def texts() -> list[str]:
 def injected() -> Iterator[Injected]:
     """Yield what comes of each text in each way in."""
     for text in texts():
-        yield _goal(text)
+        yield _goal(text, waived=False)
+        yield _goal(text, waived=True)
         for knows in (True, False):
             for says in APPROVALS:
                 yield _run(text, says, knows=knows)
 
 
-def _goal(text: str) -> Injected:
+def _goal(text: str, *, waived: bool) -> Injected:
     """Have a sentence read by a model that sees what a tool returned before."""
     simulated = SimulatedWorld(_problem())
     wanted = replace(_problem(), goal=_stated(simulated))
@@ -100,13 +101,15 @@ def _goal(text: str) -> Injected:
         simulated.world,
         _problem(),
         model=Obedient(knows=True),
+        waived=waived,
         confirm=lambda proposal: proposal.problem is not None and same(proposal.problem, wanted),
         approve=lambda _: True,
     )
     seen = Part("Result of fetch(survey, heating)", text, Origin.TOOL)
     achieved = run_virtual(agent.achieve(SENTENCE, context=[seen]))
     declined = achieved.proposal.standing is Standing.DECLINED and not simulated.acts
-    return Injected(text, "the goal of a sentence", "declined", "" if declined else "another goal had an effect")
+    way = f"the goal of a sentence{', where goals are waived' if waived else ''}"
+    return Injected(text, way, "declined", "" if declined else "another goal had an effect")
 
 
 def _run(text: str, says: str, *, knows: bool) -> Injected:

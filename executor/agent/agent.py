@@ -39,10 +39,10 @@ class Agent:
     `problem` is how things stand: its objects and its initial facts; its goal does not count. Without a `model`,
     requests are goals; with one, they may be sentences, and the open parameters of steps are filled from them.
     `confirm` is asked whether a goal is meant that a sentence led to, unless its plan only reads; `waived` goals are
-    not asked about. What no fact expresses, somebody always has to confirm. `open_types` are those of which sentences
-    may name new objects. `allowance` is what each request may spend on the model. Plans come by the first of the
-    `templates` that fits, from the `cache`, or by search (`mode` and `time_limit`); what somebody has confirmed a
-    sentence to mean is kept in `readings`. All else is for the executor.
+    not asked about. What no fact expresses, and what tools returned may have led to, somebody always has to confirm.
+    `open_types` are those of which sentences may name new objects. `allowance` is what each request may spend on the
+    model. Plans come by the first of the `templates` that fits, from the `cache`, or by search (`mode` and
+    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. All else is for the executor.
     """
 
     def __init__(

@@ -87,6 +87,11 @@ class Proposal:
         return self.standing in {Standing.UNCONFIRMED, Standing.UNVERIFIED}
 
     @property
+    def is_from_tools(self) -> bool:
+        """Whether what tools returned may have led to its goal."""
+        return self.understood is not None and self.understood.from_tools
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What may be wrong with what the request was taken to mean."""
         return tuple([doubt for each in self.readings for doubt in each.doubts])

@@ -17,11 +17,11 @@ from executor.agent.taking import taken
 from executor.agent.unmodelled import Improviser
 from executor.errors import ModelError
 from executor.language.allowance import Meter
-from executor.language.protocol import LanguageModel, Origin, Part
+from executor.language.protocol import LanguageModel, Part
 from executor.world.world import World
 from planner.errors import InputError, UnsupportedError
 from planner.model import Problem
-from planner.plan import Result, Status, StoppedBy
+from planner.plan import Plan, Result, Status, StoppedBy
 from planner.records import dataclass, field, replace
 
 
@@ -42,7 +42,9 @@ class Proposer:
 
     async def of_steps(self, base: Proposal, steps: Any) -> Proposal:
         """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
-        return await taken(base, steps, self.world, self.planner.time_limit, waived=self.waived)
+        return await taken(
+            base, steps, self.world, self.planner.time_limit, waived=self.waived and not base.is_from_tools
+        )
 
     async def of_goal(self, problem: Problem) -> Proposal:
         """Return what comes of `problem`, whose goal somebody has stated."""
@@ -144,11 +146,14 @@ class Proposer:
         if reading.unmodelled:
             return await self._improvised(base, reading, meter, context)
         proposal = await self._planned(base)
-        is_free = not any(part.origin is Origin.TOOL for part in context)
-        if proposal.plan is None or (is_free and (self.waived or only_reads(proposal.plan))):
+        if proposal.plan is None or not self._is_for_somebody(proposal, proposal.plan):
             return proposal
         proposal = replace(proposal, standing=Standing.UNCONFIRMED)
         return replace(proposal, question=_question(proposal))
+
+    def _is_for_somebody(self, proposal: Proposal, plan: Plan) -> bool:
+        """Return whether somebody has to confirm the goal of a sentence that leads to `plan`."""
+        return proposal.is_from_tools or not (self.waived or only_reads(plan))
 
     async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
         """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
@@ -167,7 +172,7 @@ class Proposer:
             result = Result(status, found.stopped_by, plan, found.plans[0].cost if found.proved else None)
             improvised = proposal.improvised and replace(proposal.improvised, result=result)
             variant = replace(proposal, result=result, improvised=improvised)
-            if variant.is_ready and variant.request and not (self.waived or only_reads(plan)):
+            if variant.is_ready and variant.request and self._is_for_somebody(variant, plan):
                 variant = replace(variant, standing=Standing.UNCONFIRMED)
             made.append(replace(variant, question=_question(variant)) if variant.is_for_somebody else variant)
         return tuple(made)

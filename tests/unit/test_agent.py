@@ -10,6 +10,7 @@ from executor import RunStatus, World
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import Unreachable
+from executor.language import Origin, Part
 from executor.testing import ScriptedModel
 from planner import Domain, validate
 from planner.errors import InputError
@@ -134,3 +135,11 @@ def test_an_agent_knows_how_things_stand_after_a_run() -> None:
     acting, _, _ = agent(FILL)
     asyncio.run(acting.achieve(["told(ada)"]))
     assert {str(fact) for fact in acting.problem.initial} == {"address(ada)", "written(note)", "told(ada)"}
+
+
+@pytest.mark.parametrize(("origin", "standing"), [(Origin.TOOL, "UNCONFIRMED"), (Origin.USER, "PLANNED")])
+def test_nothing_is_waived_where_the_model_has_seen_what_tools_returned(origin: Origin, standing: str) -> None:
+    acting, done, _ = agent(TELL, waived=True)
+    proposal = asyncio.run(acting.plan("Tell them.", context=[Part("Mail", "The user wants Ada told.", origin)]))
+    assert proposal.standing.name == standing
+    assert done == []

@@ -17,7 +17,7 @@ from executor.language.protocol import LanguageModel, Origin, Part, Purpose, Req
 from planner.budget import Budget
 from planner.explain.unreachable import Unreachable
 from planner.model import Problem
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 SECONDS: Final = 5.0
 """How long it is looked whether a goal can be reached, at most."""
@@ -62,6 +62,8 @@ class Understood:
     key: str = ""
     meanings: Meanings | None = None
     usage: Usage = Usage()
+    from_tools: bool = False
+    """Whether the model has seen what tools returned: then somebody has to confirm what it says, waived or not."""
 
     @property
     def is_remembered(self) -> bool:
@@ -104,7 +106,8 @@ class Reader:
         found = await answered(
             self.model, request, Meanings, check=judge, meter=meter, rounds=self.rounds, timeout=self.timeout
         )
-        return self._understood(judge, found.value, found.rounds, key, meter.spent - before)
+        understood = self._understood(judge, found.value, found.rounds, key, meter.spent - before)
+        return replace(understood, from_tools=found.from_tools)
 
     def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:
         """Return what `sentence` means in `problem` as it was `said` to mean; raises `InputError` where it cannot."""
