@@ -102,7 +102,7 @@ def solve_plainly(
         return found
     search = checked_names(mode, search, heuristic)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
-    if refused is None and search is not None and problem.is_limited:
+    if refused is None and search is not None and problem.deadline is not None:
         refused = _uncounted(search)
     if refused is not None:
         return refused
@@ -163,12 +163,12 @@ def _as_intended(answer: Answer, found: Result) -> Result:
 
 
 def _uncounted(search: str) -> Result | None:
-    """Return the refusal of a search that does not count what budgets and deadlines limit."""
-    from planner.budgets import LABELLED  # noqa: PLC0415 - few problems have budgets
+    """Return the refusal of a search that does not look at the time."""
+    from planner.budgets import LABELLED  # noqa: PLC0415 - few problems have a deadline
 
     if search in LABELLED:
         return None
-    reason = f"search '{search}' does not count what budgets and deadlines limit; {' and '.join(LABELLED)} do"
+    reason = f"search '{search}' does not look at deadlines; {' and '.join(LABELLED)} do"
     return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 

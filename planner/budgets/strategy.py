@@ -6,23 +6,25 @@ from collections.abc import Callable, Sequence
 
 from planner.annotations import Final
 from planner.budgets.allowance import allowances, cost_allowance
+from planner.budgets.counted import Counting
 from planner.budgets.labels import Charges, Estimate, Labelled, Limits, Sum, label_search
 from planner.budgets.surrogates import Searching, Spending, Weights, allowed, multipliers, surrogate, weighted
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.model import COST, Problem
 from planner.records import replace
+from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.run import Steps
 from planner.strategy import BLIND_STATES, improving
 from planner.task import INFINITY, Task
 from planner.turns import Contender, at_most, take_turns
-from planner.workplace import Workplace
+from planner.workplace import Workplace, heuristic_for
 
 LabelsFor = Callable[["tuple[Weights, ...]"], Steps]
 """A search by labels that takes these sums for bounds."""
 
 LABELLED: Final = ("astar", "uniform")
-"""The searches that count resources."""
+"""The searches that go over labels."""
 BLIND_LABELS: Final = 2_000_000
 """Labels after which search without estimates gives up: they take about a GiB."""
 
@@ -30,17 +32,33 @@ BLIND_LABELS: Final = 2_000_000
 def within_budgets(
     workplace: Workplace, problem: Problem, mode: str, search: str | None = None, heuristic: str | None = None
 ) -> Steps:
-    """Search for the cheapest plan of `problem` that keeps its budgets; `search` is one of `LABELLED`, if given.
+    """Search for the cheapest plan of `problem` that keeps its budgets.
 
+    Of the searches that can be named, those in `LABELLED` go over labels; to others, what is left is part of the state.
     Where no plan keeps them, `run.excluded` says why. Raises as `allowances` does.
     """
     spending = spending_of(workplace.task, problem, workplace.run, searching(workplace))
     if search is None:
         ending = yield from within(workplace, spending, mode)
+    elif search not in LABELLED:
+        ending = yield from _counted(workplace, spending, search, heuristic)
     else:
         ending = yield from _labels(workplace, spending, counting(workplace, search, heuristic))
         ending = ending if workplace.run.trusted else Ending.INCOMPLETE
     return concluded(spending, problem, ending)
+
+
+def _counted(workplace: Workplace, spending: Spending, search: str, heuristic: str | None) -> Steps:
+    """Run a search with what is left of the budgets as part of the state, in plain Python."""
+    cost = [spending.cost] if spending.cost.most < INFINITY else []
+    space = Counting(workplace.space, [*cost, *spending.allowances])
+    algorithm, name = SEARCHES[search], heuristic_for(search, heuristic)
+    kind = HEURISTICS[name or "blind"]
+    estimate = kind.build(workplace.task, algorithm.counts.of(space.costs), workplace.check)
+    workplace.run.by, workplace.run.trusted = (search, name), workplace.safe(kind)
+    ending = yield from algorithm.search(space, space.estimate(estimate), workplace.run)
+    spending.unsolvable = not space.cut
+    return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.safe(kind) else ending
 
 
 def spending_of(

@@ -102,11 +102,32 @@ def test_without_any_plan_no_budget_is_blamed():
     assert "budget" not in solve(nowhere).reason
 
 
-@pytest.mark.parametrize("search", ["greedy", "weighted", "bfws", "breadth"])
-def test_searches_that_do_not_count_are_refused(search):
-    result = solve(errands(budgets={"money": 5}), search=search)
-    assert result.status is Status.UNSUPPORTED
-    assert result.reason == f"search '{search}' does not count what budgets and deadlines limit; astar and uniform do"
+SEARCHES = ["greedy", "weighted", "bfws", "breadth", "mcts"]
+
+
+@pytest.mark.parametrize("features", [ALL, STRIPS])
+def test_every_search_keeps_the_budgets(features):
+    solved = excluded = 0
+    for seed, problem, optimum in cases(features, range(3000, 3060)):
+        search = SEARCHES[seed % len(SEARCHES)]
+        result = solve(problem, search=search, time_limit=None)
+        if optimum is None:
+            assert result.status in (Status.UNSOLVABLE, Status.UNKNOWN), (seed, result.describe())
+            excluded += "at most" in result.reason
+            continue
+        solved += 1
+        assert validate(problem, result.expect_plan()).valid
+        assert result.cost >= optimum
+        if search in ("weighted", "mcts"):
+            assert (result.status, result.cost) == (Status.OPTIMAL, optimum), seed
+    assert solved > 10
+    assert excluded > 2
+
+
+def test_simulations_within_budgets_are_counted_and_draw_from_the_seed():
+    found = [solve(errands(budgets={"money": 5}), search="mcts", simulations=3, seed=1) for _ in range(2)]
+    assert found[0].statistics.simulations == found[1].statistics.simulations <= 3
+    assert found[0].plan == found[1].plan
 
 
 def test_the_first_plan_keeps_the_budgets():
