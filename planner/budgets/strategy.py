@@ -25,6 +25,8 @@ LabelsFor = Callable[["tuple[Weights, ...]"], Steps]
 
 LABELLED: Final = ("astar", "uniform")
 """The searches that go over labels."""
+COUNTED_BY: Final = "lmcut"
+"""The heuristic that tells how much of each resource is still needed."""
 BLIND_LABELS: Final = 2_000_000
 """Labels after which search without estimates gives up: they take about a GiB."""
 
@@ -51,12 +53,14 @@ def within_budgets(
 def _counted(workplace: Workplace, spending: Spending, search: str, heuristic: str | None) -> Steps:
     """Run a search with what is left of the budgets as part of the state, in plain Python."""
     cost = [spending.cost] if spending.cost.most < INFINITY else []
-    space = Counting(workplace.space, [*cost, *spending.allowances])
-    algorithm, name = SEARCHES[search], heuristic_for(search, heuristic)
-    kind = HEURISTICS[name or "blind"]
+    limits = [*cost, *spending.allowances]
+    space, algorithm, name = Counting(workplace.space, limits), SEARCHES[search], heuristic_for(search, heuristic)
+    kind, sure = HEURISTICS[name or "blind"], HEURISTICS[COUNTED_BY]
     estimate = kind.build(workplace.task, algorithm.counts.of(space.costs), workplace.check)
+    told = sure.admissible and workplace.safe(sure)
+    uses = [sure.build(workplace.task, each.uses, workplace.check) for each in limits if told]
     workplace.run.by, workplace.run.trusted = (search, name), workplace.safe(kind)
-    ending = yield from algorithm.search(space, space.estimate(estimate), workplace.run)
+    ending = yield from algorithm.search(space, space.estimate(estimate, uses), workplace.run)
     spending.unsolvable = not space.cut
     return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.safe(kind) else ending
 
