@@ -152,9 +152,11 @@ class Run:
             raise self._lost
         kind = type(event).__name__
         journal = self._executor.journal
-        if journal is None:
+        if kind in KEPT:
+            pass
+        elif journal is None:
             self.told.append(event)
-        elif kind not in KEPT:
+        else:
             status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
             try:
                 journal.append(self.id, kind, dumped(to_data(event)), status=status)

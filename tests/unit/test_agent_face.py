@@ -170,20 +170,27 @@ def test_who_stops_listening_before_there_is_a_run_has_nothing_done() -> None:
     assert done == []
 
 
-def changed(agent: Agent, request, *, at: type = StepEnded):
-    """Achieve that Ada is told, and change the goal when the first event of the kind `at` comes."""
+def changed(agent: Agent, done: list, request):
+    """Achieve that Ada is told, and ask for something else while the letter is being mailed."""
 
     async def story():
-        proposals, run = [], ""
-        tasks = []
+        proposals, run, tasks, asked = [], "", [], asyncio.Event()
+
+        @agent.world.handler("mail")
+        async def mail(to) -> None:
+            await asked.wait()
+            done.append(f"mail {to}")
 
         async def change() -> None:
-            proposals.append(await agent.change(run, request))
+            try:
+                proposals.append(await agent.change(run, request))
+            finally:
+                asked.set()
 
         async for event in agent.stream(["told(ada)"], memory=TEXT):
             if isinstance(event, told.Began):
                 run = event.run
-            if isinstance(event, at) and not tasks:
+            if isinstance(event, StepEnded) and not tasks:
                 tasks.append(asyncio.create_task(change()))
         achieved = event.achieved
         await asyncio.gather(*tasks)
@@ -192,17 +199,9 @@ def changed(agent: Agent, request, *, at: type = StepEnded):
     return asyncio.run(story())
 
 
-def slow(agent: Agent, done: list) -> None:
-    @agent.world.handler("mail")
-    async def mail(to) -> None:
-        await asyncio.sleep(0.3)
-        done.append(f"mail {to}")
-
-
 def test_another_goal_on_the_way_patches_the_plan() -> None:
     agent, done = post()
-    slow(agent, done)
-    (proposal,), achieved = changed(agent, ["told(ada)", "told(ben)"])
+    (proposal,), achieved = changed(agent, done, ["told(ada)", "told(ben)"])
     assert proposal.is_ready
     assert achieved.succeeded
     assert sorted(done) == ["mail ada", "mail ben", "write ada hello", "write ben hello"]
@@ -210,8 +209,7 @@ def test_another_goal_on_the_way_patches_the_plan() -> None:
 
 def test_a_goal_that_nobody_confirms_changes_nothing() -> None:
     agent, done = post(model=ScriptedModel([{"meanings": [{"goal": ["told(ben)"]}]}]), confirm=lambda _: False)
-    slow(agent, done)
-    (proposal,), achieved = changed(agent, "Tell Ben instead.")
+    (proposal,), achieved = changed(agent, done, "Tell Ben instead.")
     assert proposal.standing is Standing.DECLINED
     assert achieved.succeeded
     assert done == ["write ada hello", "mail ada"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.agent.basing import PERSON
 from executor.agent.events import Conflict, Joined, Preempted
 from executor.agent.joining import joined
 from executor.agent.planning import able, searched
@@ -14,8 +15,10 @@ from executor.agent.rooms.record import Errand
 from executor.agent.telling import Tell
 from executor.errors import RunError
 from executor.handle import Outcome, Run
+from executor.plans.action_plan import ActionPlan
 from executor.record.events import Asked
 from planner.plan import Status
+from planner.records import replace
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
@@ -50,14 +53,30 @@ class Errands:
             self._agent.runs.interrupt(task.run)
 
     async def resume(self, tell: Tell) -> list[Outcome]:
-        """Go on with what was begun and is not at work here, the most urgent first; return how it ends."""
+        """Go on with what is not at work here, the most urgent first, and begin what was not; return how it ends."""
         here = {task.number for task in self._agenda.tasks}
-        left = [each for each in self._room.errands if each.run and each.number not in here]
+        left = [each for each in self._room.errands if each.number not in here]
         ended = []
         for errand in sorted(left, key=lambda each: (-each.priority, each.number)):
-            ended.append(await self._agent.resume(errand.run, tell=tell))
-            self.ended(errand.number, ended[-1])
+            if errand.run:
+                ended.append(await self._agent.resume(errand.run, tell=tell))
+            elif errand.wanted is not None:
+                task = Task(errand.number, await self._wanted(errand, errand.wanted), errand.priority)
+                found = await self._worked(task, {}, tell)
+                ended += [] if found is None else [found]
+                continue
+            self.ended(errand.number, ended[-1] if errand.run else None)
         return ended
+
+    async def _wanted(self, errand: Errand, wanted: ActionPlan) -> Proposal:
+        """Return what `errand` comes to as things stand now: somebody has confirmed it before the process ended."""
+        now, problem = self._agent.problem, wanted.problem(self._agent.world.model)
+        objects = {each.name: each for each in (*problem.objects, *now.objects)}
+        problem = replace(problem, initial=now.initial, objects=tuple(objects.values()))
+        found = await self._agent.proposer.of_goal(problem)
+        if found.plan is not None and wanted.basis.confirmed == PERSON:
+            found = replace(found, standing=Standing.UNCONFIRMED)
+        return replace(found, request=errand.request, words=errand.words, thought=wanted.basis.thought)
 
     async def answered(self, errand: Errand, answers: Mapping[str, Any], tell: Tell) -> Achieved:
         """Take up the run of `errand` with `answers`, and return what becomes of it."""
@@ -152,8 +171,7 @@ class Errands:
         return found.status is Status.UNSOLVABLE
 
     def _note(self, task: Task) -> None:
-        request, words = task.proposal.request, task.proposal.words
-        errand = Errand(number=task.number, request=request, words=words, priority=task.priority, run=task.run)
+        errand = Errand.of(task.number, task.proposal, task.priority, task.run)
         self._room.note(self._room.record.with_errand(errand))
 
     def ended(self, number: int, outcome: Outcome | None) -> None:

@@ -6,9 +6,11 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from executor.agent.basing import basis_of
 from executor.agent.proposals import Proposal
 from executor.agent.reading.answer import Meaning
 from executor.journal import Journal
+from executor.plans.action_plan import ActionPlan, stated
 
 MOST_TURNS: Final = 20
 """Turns of a conversation that are kept, the latest."""
@@ -44,13 +46,32 @@ class Said(_Kept):
 
 
 class Errand(_Kept):
-    """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun."""
+    """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun.
+
+    `wanted` is a plan without steps that states what is wanted, where that may be begun without asking anybody again.
+    """
 
     number: int
     request: str
     words: str
     priority: int = 0
     run: str = ""
+    wanted: ActionPlan | None = None
+
+    @classmethod
+    def of(cls, number: int, proposal: Proposal, priority: int, run: str) -> Errand:
+        """Return the errand that `proposal` is; with steps that nothing confirms, somebody has to be asked again."""
+        problem, wanted = proposal.problem, None
+        if not run and problem is not None and proposal.improvised is None:
+            wanted = ActionPlan(**stated(problem), basis=basis_of(proposal))
+        return cls(
+            number=number,
+            request=proposal.request,
+            words=proposal.words,
+            priority=priority,
+            run=run,
+            wanted=wanted,
+        )
 
 
 class RoomRecord(_Kept):
