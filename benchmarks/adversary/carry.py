@@ -15,12 +15,14 @@ from benchmarks.adversary.setting import Setting
 from benchmarks.adversary.wild_plans import wild_plan
 from executor.agent.agent import Agent
 from executor.agent.proposals import Achieved, Proposal, Standing
+from executor.agent.reading import Readings
 from executor.errors import RunError
 from executor.handle import Outcome
 from executor.language.protocol import LanguageModel, Purpose, Reply, Request, Usage
 from executor.testing import AdversarialModel, SimulatedWorld, run_virtual
 from planner.errors import InputError
 from planner.records import replace
+from planner.reuse import PlanCache
 
 PRICE: Final = 0.01
 """What each call costs."""
@@ -67,6 +69,8 @@ class Carried:
     model: Counting
     achieved: list[Achieved] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
+    """Whether the goal of each run held in the true world when it ended."""
     error: str = ""
     refused: str = ""
     seconds: float = 0.0
@@ -75,7 +79,12 @@ class Carried:
         """Keep what came of a request."""
         self.achieved.append(achieved)
         if achieved.outcome is not None:
-            self.outcomes.append(achieved.outcome)
+            self.ended(achieved.outcome)
+
+    def ended(self, outcome: Outcome) -> None:
+        """Keep how a run has ended, and whether that is so."""
+        self.outcomes.append(outcome)
+        self.held.append(self.simulated.holds(outcome.state.problem.goal.hard))
 
 
 def carry_out(setting: Setting) -> Carried:
@@ -96,6 +105,8 @@ def carry_out(setting: Setting) -> Carried:
         allowance=setting.allowance,
         time_limit=SECONDS,
         seed=setting.seed,
+        cache=PlanCache() if setting.way == "again" else None,
+        readings=Readings() if setting.way == "again" else None,
     )
     started = time.perf_counter()
     try:
@@ -161,7 +172,7 @@ async def _change(agent: Agent, setting: Setting, carried: Carried) -> None:
         carried.achieved.append(Achieved(changed))
     except RunError as error:
         carried.refused = str(error)
-    carried.outcomes.append(await run)
+    carried.ended(await run)
 
 
 async def _interrupted(agent: Agent, setting: Setting, carried: Carried) -> None:
@@ -188,6 +199,24 @@ async def _candidates(agent: Agent, setting: Setting, carried: Carried) -> None:
     await _allowed(agent, found[-1], setting, carried)
 
 
+async def _room(agent: Agent, setting: Setting, carried: Carried) -> None:
+    """Say something, answer what may be asked, and say something else."""
+    room, memory = agent.room("kitchen"), _memory(setting, carried)
+    for text in (
+        setting.sentence,
+        {True: "yes", False: "no", None: "well"}[setting.confirms],
+        "And now the other one.",
+    ):
+        carried.model.begin()
+        carried.note(await room.achieve(text, memory=memory))
+
+
+async def _again(agent: Agent, setting: Setting, carried: Carried) -> None:
+    for _ in range(2):
+        carried.model.begin()
+        carried.note(await agent.achieve(setting.sentence, memory=_memory(setting, carried)))
+
+
 _WAYS: Final[dict[str, Any]] = {
     "sentence": _sentence,
     "goal": _goal,
@@ -195,4 +224,6 @@ _WAYS: Final[dict[str, Any]] = {
     "change": _change,
     "interrupted": _interrupted,
     "candidates": _candidates,
+    "room": _room,
+    "again": _again,
 }

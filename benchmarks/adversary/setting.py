@@ -12,10 +12,11 @@ from executor.language.allowance import Allowance
 from executor.testing import Fault, FaultKind
 from planner import Problem
 
-WAYS: Final = ("sentence", "goal", "plan", "change", "interrupted", "candidates")
+WAYS: Final = ("sentence", "goal", "plan", "change", "interrupted", "candidates", "room", "again")
 """What is asked of the agent: a sentence; a goal, whose steps the model fills; the repair of a plan that the model has
-drawn up; another sentence in mid-run; a run that is interrupted and taken up again; candidates for a sentence."""
-UNLIMITED: Final = 0.6
+drawn up; another sentence in mid-run; a run that is interrupted and taken up again; candidates for a sentence; a
+conversation; the same sentence twice, with plans and readings kept."""
+UNLIMITED: Final = 0.8
 """How likely the model may take as much as it likes."""
 LYING: Final = 0.2
 """How likely handlers lie, too: they say that it is done, and have done nothing."""

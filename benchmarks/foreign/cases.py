@@ -20,8 +20,12 @@ Drawn = tuple[str, Problem]
 COMPETITIONS: Final = "competitions"
 SIZES: Final = {"assistant": 8, "courier": 4, "elevator": 6, "runbook": 3, "secretary": 5, "stacking": 8, "random": 8}
 """The domains, and the size of problems of which an optimal plan is soon proved."""
-TRIES: Final = 5
-"""So many problems are tried for each that is wanted: of some no optimal plan is found in time."""
+TRIES: Final = 30
+"""So many problems are tried in vain before a source is left out."""
+MOST_FACTS: Final = 2000
+"""Larger tasks are left out, too: to read and ground them may take longer than to plan."""
+PLANNING: Final = 2.0
+"""Seconds for the proof of an optimal plan, at most: tasks that take longer are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,11 @@ def _planned(source: Iterator[Drawn], seed: int, time_limit: float) -> Iterator[
     """
     failed = 0
     for name, problem in source:
-        if creates_objects(problem.domain) or failed > TRIES:
+        if failed == TRIES:
+            return
+        if creates_objects(problem.domain) or len(problem.initial) > MOST_FACTS:
             continue
-        result = solve(_shuffled(problem, seed), mode="optimal", time_limit=time_limit)
+        result = solve(_shuffled(problem, seed), mode="optimal", time_limit=min(time_limit, PLANNING))
         if result.status is Status.OPTIMAL and result.plan is not None and result.plan.steps:
             failed = 0
             yield name, problem, replace(result.plan, problem=problem)

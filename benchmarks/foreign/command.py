@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,7 +45,7 @@ def foreign(
             raise typer.BadParameter(f"there is no {each!r}; there are {', '.join(SIZES)}", param_hint="--source")
     sources = [shipped(each, seed) for each in source or SIZES]
     if suite is not None:
-        sources.append(_tasks(suite, domain, name, plans))
+        sources.append(_tasks(suite, domain, name, seed))
     found = []
     for case in spoilt_plans(sources, plans, seed, time_limit):
         found.append(measure(case, time_limit))
@@ -56,8 +57,8 @@ def foreign(
         raise typer.Exit(WRONG)
 
 
-def _tasks(suite: Path, domains: list[str] | None, names: list[str] | None, wanted: int) -> Iterator[Drawn]:
-    """Return the tasks of a suite, those of all domains in turn, each domain's in their order."""
+def _tasks(suite: Path, domains: list[str] | None, names: list[str] | None, seed: int) -> Iterator[Drawn]:
+    """Return the tasks of a suite: the first of all domains, the second, and so on."""
     from benchmarks.foreign.cases import competition  # noqa: PLC0415 - as above
 
     numbers: dict[str, int] = {}
@@ -65,5 +66,6 @@ def _tasks(suite: Path, domains: list[str] | None, names: list[str] | None, want
     for task in tasks_of(suite, track=None, domains=domains, names=names):
         numbers[task.domain] = numbers.get(task.domain, 0) + 1
         turns.append((numbers[task.domain], task))
-    turns.sort(key=lambda each: each[0])
-    return competition([(task.domain_path, task.problem_path) for _, task in turns[: 10 * wanted]])
+    rng = Random(f"tasks {seed}")  # noqa: S311 - an experiment
+    turns.sort(key=lambda each: (each[0], rng.random()))
+    return competition([(task.domain_path, task.problem_path) for _, task in turns])

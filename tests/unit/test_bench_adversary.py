@@ -32,12 +32,12 @@ ASKED = Request(
 
 
 def test_runs_with_any_model_end_as_they_may() -> None:
-    found = list(campaign(range(36), 7))
-    assert [each.violations for each in found] == [()] * 36, [str(each.setting) for each in found if each.violations]
+    found = list(campaign(range(24), 7))
+    assert [each.violations for each in found] == [()] * 24, [str(each.setting) for each in found if each.violations]
     assert {each.setting.way for each in found} == set(WAYS)
     assert len({each.ending for each in found}) >= 5
     lines = adversary_table(found).splitlines()
-    assert lines[-1].startswith("| all | 36 | 0 |")
+    assert lines[-1].startswith("| all | 24 | 0 |")
     assert len(lines) == 2 + len(WAYS) + 1
 
 
@@ -66,7 +66,7 @@ def test_wild_plans_are_of_all_kinds() -> None:
 
 def test_what_must_not_happen_is_noticed() -> None:
     drawn = next(
-        each for each in map(setting, range(1, 600, 6)) if each.approves and each.has_memory and not each.faults
+        each for each in map(setting, range(1, 600, len(WAYS))) if each.approves and each.has_memory and not each.faults
     )
     carried = carry_out(drawn)
     assert carried.outcomes[0].succeeded
@@ -85,10 +85,13 @@ def test_what_must_not_happen_is_noticed() -> None:
 
 
 def test_success_that_is_none_is_noticed() -> None:
-    drawn = next(each for each in map(setting, range(1, 900, 6)) if each.where == "outing/stroll" and not each.faults)
+    drawn = next(
+        each for each in map(setting, range(1, 1200, len(WAYS))) if each.where == "outing/stroll" and not each.faults
+    )
     carried = carry_out(drawn)
     assert carried.outcomes[0].succeeded
-    carried.simulated.truth.change(["not fed"])
+    assert judged(drawn, carried).violations == ()
+    carried.held[0] = False
     assert "success that is none" in judged(drawn, carried).violations
     stranger = dataclasses.replace(drawn, where="courier/one-parcel")
     assert "an action that was never declared" in judged(stranger, carried).violations
@@ -104,7 +107,7 @@ def test_calls_are_counted_by_request() -> None:
     assert [each.calls for each in model.spent.values()] == [2, 1]
 
 
-@pytest.mark.parametrize("options", [["--runs", "6"], ["--only", "3"]])
+@pytest.mark.parametrize("options", [["--runs", "8"], ["--only", "3"]])
 def test_the_command_prints_a_table(options: list[str]) -> None:
     ran = CliRunner().invoke(app, ["adversary", *options])
     assert ran.exit_code == 0, ran.output
