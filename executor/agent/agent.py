@@ -42,7 +42,8 @@ class Agent:
     not asked about. What no fact expresses, and what tools returned may have led to, somebody always has to confirm.
     `open_types` are those of which sentences may name new objects. `allowance` is what each request may spend on the
     model. Plans come by the first of the `templates` that fits, from the `cache`, or by search (`mode` and
-    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. All else is for the executor.
+    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. The working memory of each run
+    begins with `memory`, and data may come from what steps of earlier runs returned. All else is for the executor.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Agent:
         cache: PlanCache | None = None,
         templates: Sequence[Template] = (),
         readings: Readings | None = None,
+        memory: Mapping[str, Any] | None = None,
         **executing: Any,
     ) -> None:
         self.world = world if isinstance(world, World) else World(world)
@@ -67,7 +69,7 @@ class Agent:
         self.executor = Executor(self.world, **executing)
         self.allowance = allowance or Allowance()
         now = problem or Domain.of(self.world.model).problem()
-        self.runs = Runs(self.executor, now, model, self.allowance)
+        self.runs = Runs(self.executor, now, model, self.allowance, memory or {})
         planner = Planner(cache, templates, mode, time_limit)
         self.proposer = Proposer(self.world, model, open_types, waived, planner, readings)
         self._confirm = confirm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from executor.agent.basing import based
@@ -16,11 +16,12 @@ from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
 from executor.language.protocol import LanguageModel
-from executor.planning import reserved
+from executor.planning import Planned, reserved
 from executor.plans.basis import Basis
 from executor.record.events import Asked
 from executor.record.state import RunState
-from planner.model import Atom, Problem
+from executor.world.data import dumped, loaded
+from planner.model import Atom, DataParameter, DomainModel, Problem
 from planner.records import dataclass, field, replace
 
 KEPT: Final = 20
@@ -44,13 +45,17 @@ class Runs:
     problem: Problem
     model: LanguageModel | None
     allowance: Allowance
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    """What is in the working memory of each run when it begins, if nothing else is said."""
+    results: dict[Atom, Any] = field(init=False, default_factory=dict)
+    """What steps returned that have provided facts which still hold, where data may come from there."""
     doing: dict[str, Doing] = field(init=False, default_factory=dict)
     over: dict[str, RunState] = field(init=False, default_factory=dict)
     """The latest runs that no journal has, as they ended."""
 
     def start(self, proposal: Proposal, memory: Mapping[str, Any], alternatives: Iterable[Proposal] = ()) -> Run:
         """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
-        made = based(proposal)
+        made, memory = self._with_results(based(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
         filler = self._filler(proposal.request, memory, Meter(self.allowance, proposal.usage))
         approved = Approved(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
@@ -61,7 +66,7 @@ class Runs:
     def take_up(self, run: str, **given: Any) -> Run:
         """Begin to take up a run; see `Executor.take_up`."""
         words = self.executor.state_of(run, given.get("entities")).plan.basis.request
-        filler = self._filler(words, {}, Meter(self.allowance))
+        filler = self._filler(words, self.memory, Meter(self.allowance))
         approved = Approved(self.executor.world.model.actions, self.executor.approve)
         taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
         self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))
@@ -85,7 +90,23 @@ class Runs:
             facts = (now - (doing.before - after)) | (after - doing.before)
             found = replace(found, initial=tuple(sorted(facts, key=str)))
         self.problem = found
+        self._note_results(outcome.state)
         return outcome
+
+    def _note_results(self, state: RunState) -> None:
+        """Keep what steps have returned that provided facts from which data may come."""
+        sources = {each.source.fact.predicate for each in _data(state.domain) if each.source is not None}
+        facts = frozenset(self.problem.initial)
+        for fact, id_ in state.providers.items():
+            result = state.steps[id_].result
+            if fact.predicate in sources and result is not None and state.steps[id_].status.is_done:
+                self.results[fact] = loaded(dumped(result))
+        self.results = {fact: each for fact, each in self.results.items() if fact in facts}
+
+    def _with_results(self, made: Planned) -> Planned:
+        """Return a plan with what earlier runs returned."""
+        results = {str(fact): each for fact, each in self.results.items()}
+        return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
     def standing(self, state: RunState) -> Problem:
         """Return how things stand as a run believes them to be."""
@@ -135,6 +156,10 @@ class Runs:
     def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
         """Return what fills open parameters from `words`, with what `meter` has left to spend."""
         return None if self.model is None else Filler(self.model, words, memory, meter)
+
+
+def _data(domain: DomainModel) -> Iterator[DataParameter]:
+    return (each for action in domain.actions.values() for each in action.data)
 
 
 def _both(one: Basis, other: Basis) -> Basis:

@@ -149,6 +149,7 @@ def _of_value(state: RunState, record: StepRecord, name: str, value: Any) -> Cho
     told: dict[str, tuple[By, str, str]] = {
         "plan": (By.HOST, "the plan has it", ""),
         "step": (By.HANDLER, f"the result of {source}", ""),
+        "earlier": (By.HANDLER, "what a step of an earlier run returned", ""),
         "memory": (By.HOST, "working memory has it", ""),
         "default": (By.DOMAIN, "its default", ""),
         FILLED: (By.MODEL, f"from what was said{seen}", record.thought),

@@ -218,8 +218,9 @@ class ActionPlan(_Part):
     rests itself; where it is not stated, patches of the plan do not suppose anything, either. A plan without steps may
     follow a `policy`, the data of `Policy.to_dict`, with the `objective` and the `penalty` of `decide`, by which
     another one is found where nobody foresaw what came. `alternatives` are other plans for the same, each a list of
-    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help. `basis` says why there
-    is the plan.
+    ground actions (`move(r2, hall, lab)`): where this one fails, how one of them ends may help. `results` are what
+    steps of earlier runs returned, by the facts that they provided and that still hold: data may come from there.
+    `basis` says why there is the plan.
     """
 
     id: str = Field(default_factory=lambda: f"plan-{uuid4().hex[:12]}")
@@ -244,6 +245,7 @@ class ActionPlan(_Part):
     decomposition: dict[str, Any] | None = None
     policy: dict[str, Any] | None = None
     alternatives: tuple[Texts, ...] = ()
+    results: dict[str, Data] = {}
     basis: Basis = Basis()
 
     @classmethod

@@ -1,8 +1,9 @@
 """Data parameters: where their values come from, and whether they are what the handler expects.
 
 In this order (the first that has a value): what somebody has approved, or is asked to approve; the plan; the result
-that the parameter is declared to come from; the step that is undone, where it had a parameter of that name; working
-memory, where it has an entry of that name; whoever fills what is open, unless it is fixed; its default.
+that the parameter is declared to come from, in this run or in an earlier one; the step that is undone, where it had a
+parameter of that name; working memory, where it has an entry of that name; whoever fills what is open, unless it is
+fixed; its default.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from planner.validate.simulation import bound
 
 FILLED: Final = "filled"
 """The source of what somebody has filled in."""
+EARLIER: Final = "earlier run"
+"""The source of what a step of an earlier run returned."""
 _LAST: Final = frozenset({FILLED, "default"})
 
 
@@ -71,11 +74,9 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
         return approved[name], "approval"
     if name in record.plan.parameters:
         return resolved(state, record.plan.parameters[name]), "plan"
-    if parameter.source is not None:
-        fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
-        provider = state.providers.get(fact)
-        if provider is not None:
-            return field_of(state.steps[provider], parameter.source.path), f"step {provider}"
+    declared = _declared(state, record, action, parameter)
+    if declared is not None:
+        return declared
     for id_ in record.plan.undoes:
         undone = state.steps[id_]
         if name in undone.parameters:
@@ -87,6 +88,19 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
         return parameter.default, "default"
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
     raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
+
+
+def _declared(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str] | None:
+    """Return what the result holds that `parameter` is declared to come from, and whose it is, if there is one."""
+    if parameter.source is None:
+        return None
+    fact = parameter.source.fact.substitute(bound(state.problem.domain.actions[action.name], record.step))
+    provider, path = state.providers.get(fact), parameter.source.path
+    if provider is not None:
+        return field_of(state.steps[provider], path), f"step {provider}"
+    if str(fact) in state.plan.results:
+        return _field(state.plan.results[str(fact)], path, f"of {fact}"), EARLIER
+    return None
 
 
 def _approved(record: StepRecord, action: Action) -> Mapping[str, Any]:
@@ -124,7 +138,11 @@ def field_of(record: StepRecord, path: str) -> Any:
     """Return the field of the result of a step that `path` (`data.tasks.0.title`) leads to; raises `Missing`."""
     if record.result is None:
         raise Missing(f"the step {record.id!r} ({record.step}) has no result yet")
-    found: Any = record.result
+    return _field(record.result, path, f"of step {record.id!r} ({record.step})")
+
+
+def _field(found: Any, path: str, whose: str) -> Any:
+    """Return the field of a result that `path` leads to; raises `Missing`, which says `whose` result it is."""
     for part in filter(None, path.split(".")):
         match found:
             case Mapping() if part in found:
@@ -136,7 +154,7 @@ def field_of(record: StepRecord, path: str) -> Any:
             case _ if not isinstance(found, Mapping | list | tuple | str) and hasattr(found, part):
                 found = getattr(found, part)
             case _:
-                raise Missing(f"the result of step {record.id!r} ({record.step}) has no {path!r}")
+                raise Missing(f"the result {whose} has no {path!r}")
     return found
 
 

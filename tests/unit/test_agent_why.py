@@ -14,6 +14,7 @@ from executor.record.events import StepEnded
 from executor.testing import ScriptedModel
 from planner import Domain, From
 from planner.errors import InputError
+from planner.records import replace
 
 
 def post(*said, **options) -> tuple[Agent, list]:
@@ -146,3 +147,18 @@ def test_what_is_not_known_is_an_error_of_its_own() -> None:
     with pytest.raises(RunError):
         agent.why("nobody")
     assert "unknown" not in str(asyncio.run(Executor(agent.world).run(agent.problem)).state.plan.basis)
+
+
+def test_data_come_from_results_of_earlier_runs_as_long_as_the_facts_hold() -> None:
+    agent, acts = post(memory={"copies": 1, "text": "x", "colour": "red", "size": 9}, approve=lambda _: True)
+    assert asyncio.run(agent.achieve(["known(ada)"])).succeeded
+    achieved = asyncio.run(agent.achieve(["told(ada)"]))
+    assert achieved.succeeded
+    assert acts == ["look_up ada", "write ada x 1 red 9", "mail ada Elm 5"]
+    mailed = next(each.id for each in achieved.outcome.steps if each.step.action == "mail")
+    (address,) = [each for each in agent.why(achieved.outcome.run, mailed).choices if each.what.startswith("address")]
+    assert (address.by, address.because) == (By.HANDLER, "what a step of an earlier run returned")
+    agent.problem = replace(agent.problem, initial=())
+    agent.world.handler("look_up")(lambda **_: False)
+    assert asyncio.run(agent.achieve(["sung(ben)"], memory={"song": "a hymn"})).succeeded
+    assert agent.runs.results == {}
