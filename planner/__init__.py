@@ -14,7 +14,7 @@ from planner.annotations import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.budget import Budget
-    from planner.candidates import Candidates, CandidateSet, candidates, k_best
+    from planner.candidates import Candidates, CandidateSet, Diversity, candidates, diverse, k_best
     from planner.check import Finding, check_domain, check_problem
     from planner.creation import created_by, declared_arguments, for_steps, with_placeholders
     from planner.declare import (
@@ -109,6 +109,7 @@ __all__ = [
     "Decision",
     "DeclarationError",
     "Diagnosis",
+    "Diversity",
     "DocumentError",
     "Documents",
     "Domain",
@@ -174,6 +175,7 @@ __all__ = [
     "created_by",
     "decide",
     "declared_arguments",
+    "diverse",
     "done",
     "evaluate",
     "executions",
@@ -212,7 +214,7 @@ __all__ = [
 
 _MODULES = {
     "budget": "Budget",
-    "candidates": "CandidateSet Candidates candidates k_best",
+    "candidates": "CandidateSet Candidates Diversity candidates diverse k_best",
     "check": "Finding check_domain check_problem",
     "creation": "created_by declared_arguments for_steps with_placeholders",
     "declare": "FIXED Domain Entity From Outcome PredicateRef When always at_most before done forbidden mandatory "

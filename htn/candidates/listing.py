@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from htn.candidates.independent import LocalSleep
 from planner.candidates.commuting import Commuting
@@ -22,6 +22,10 @@ class HtnListing(Listing):
     def sleep(self, commuting: Commuting, part: Part) -> Sleep:
         """Return what leaves few of the orders of independent steps."""
         return LocalSleep(commuting, part)
+
+    def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
+        """Return `plan`: tasks may not allow any other order."""
+        return tuple(plan)
 
     def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Return what plans share that differ in the order of independent steps."""

@@ -9,10 +9,18 @@ listing      raising the bound until there are plans enough
 iterator     plans for whoever asks for them, within limits
 iterate      `candidates`: those of a classical problem, checked
 best         `k_best`: a set of plans, and what is proved of it
+walks        plans drawn at random
+drawing      those within a bound, one after the other
+distances    how different plans are
+dispersion   some of them, far from each other
+diversity    how different the plans of a set are
+differing    `diverse`: a set of plans that differ
 """
 
 from planner.candidates.best import CandidateSet, k_best
+from planner.candidates.differing import diverse
+from planner.candidates.diversity import Diversity
 from planner.candidates.iterate import candidates
 from planner.candidates.iterator import Candidates
 
-__all__ = ["CandidateSet", "Candidates", "candidates", "k_best"]
+__all__ = ["CandidateSet", "Candidates", "Diversity", "candidates", "diverse", "k_best"]

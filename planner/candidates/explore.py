@@ -74,9 +74,14 @@ class Explored:
 
     def through(self, bound: int) -> Steps:
         """Expand all states through which a plan might cost no more than `bound`."""
-        while self.lowest <= bound and self._waiting:
+        self._settle()
+        while self.lowest <= bound:
             yield from self._next_level()
         return Ending.EXHAUSTED
+
+    def _settle(self) -> None:
+        """Note what is left: work that was paused may have been given up."""
+        self.lowest = self._waiting.lowest if self._waiting else INFINITY
 
     def _next_level(self) -> Generator[None]:
         """Expand all states with the lowest f, those that come to have it, too; stop where the first plan is known."""
@@ -102,7 +107,7 @@ class Explored:
                 break
             if not self.expanded % PAUSE:
                 yield
-        self.lowest = self._waiting.lowest if self._waiting else INFINITY
+        self._settle()
 
     def _expand(self, state: State, g: int, known: Any) -> None:
         if state in self._goals and not self._past_goals:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 
-from planner.annotations import TYPE_CHECKING, Any
+from planner.annotations import TYPE_CHECKING, Any, TypeVar
 from planner.answer import EXACT
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
 from planner.errors import InputError
 from planner.model import Number
 from planner.model.numbers import exact_decimal
-from planner.plan import Plan, StoppedBy, exact
+from planner.plan import Plan, Step, StoppedBy, exact
 from planner.records import dataclass
 from planner.task import INFINITY
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from planner.candidates.listing import Listing
     from planner.task import Task
 
+Item = TypeVar("Item")
 Making = Callable[[Sequence[int]], "Plan | None"]
 """From the actions of a plan to the plan as it is handed on; None where it is to be left out."""
 
@@ -63,6 +64,8 @@ class Candidates(Iterator[Plan]):
         self._budget, self._which = budget, which
         self._task: Task | None = None
         self._listing: Listing | None = None
+        self._made: Making | None = None
+        self._most: int | None = None
         self._is_impossible = False
         self._plans = self._found()
         self._resting_since = time.monotonic()
@@ -90,38 +93,59 @@ class Candidates(Iterator[Plan]):
         return exact(EXACT.divide(Decimal(bound), self._task.resolution if self._task else 1))
 
     def __next__(self) -> Plan:
-        self._budget.started += time.monotonic() - self._resting_since
-        try:
-            with collector_paused():
-                return next(self._plans)
-        except StopIteration:
-            self.stopped_by = self.stopped_by or StoppedBy.EXHAUSTED
-            raise
-        except LimitReached as limit:
-            self.stopped_by = limit.stopped_by
-        except MemoryError:
-            self.stopped_by = StoppedBy.MEMORY
-        finally:
-            self._resting_since = time.monotonic()
+        for plan in self._limited(self._plans):
+            return plan
+        self.stopped_by = self.stopped_by or StoppedBy.EXHAUSTED
         raise StopIteration
+
+    def drawn(self, seed: int, avoided: Callable[[], Collection[Step]]) -> Iterator[Plan | None]:
+        """Yield other plans within the bound, drawn at random, and None where a draw comes to nothing new.
+
+        What is `avoided` then is taken less often. There are none before the first plan by cost was given, nor if it
+        takes too long to explore what such plans go through; and no plans by cost may be asked for after them.
+        """
+        if self._listing is not None and self._made is not None and self._most is not None:
+            from planner.candidates.drawing import draws  # noqa: PLC0415 - not everybody draws
+
+            yield from self._limited(
+                draws(self._listing, self._made, self._most, avoided, budget=self._budget, seed=seed)
+            )
+
+    def _limited(self, plans: Iterator[Item]) -> Iterator[Item]:
+        """Yield `plans`; time counts only while they are made, and when a limit is reached, there are no more."""
+        while self.stopped_by is None:
+            self._budget.started += time.monotonic() - self._resting_since
+            try:
+                with collector_paused():
+                    plan = next(plans)
+            except StopIteration:
+                return
+            except LimitReached as limit:
+                self.stopped_by = limit.stopped_by
+                return
+            except MemoryError:
+                self.stopped_by = StoppedBy.MEMORY
+                return
+            finally:
+                self._resting_since = time.monotonic()
+            yield plan
 
     def _found(self) -> Iterator[Plan]:
         prepared = self._prepared()
         if prepared is None:
             self._is_impossible = True
             return
-        self._task, self._listing, made = prepared
-        most = None
+        self._task, self._listing, self._made = prepared
         for actions in self._listing.plans():
             self._budget.check()
             if actions is None:
                 continue
             cost = sum([self._task.actions[action].cost for action in actions])
-            if most is not None and cost > most:
+            if self._most is not None and cost > self._most:
                 break
-            plan = made(actions)
+            plan = self._made(actions)
             if plan is not None:
-                most = self._which.limit(cost) if most is None else most
+                self._most = self._which.limit(cost) if self._most is None else self._most
                 yield plan
 
     def _prepared(self) -> tuple[Task, Listing, Making] | None:

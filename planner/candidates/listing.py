@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from planner.annotations import Final, Protocol
 from planner.candidates.commuting import Commuting
@@ -87,7 +87,7 @@ class Listing:
         while bound <= most:
             yield from self._early()
             bound = yield from self._expanded(bound)
-            before, completions = len(self._given), self._completions(explored.part(bound))
+            before, completions = len(self._given), self._completions(self.part(bound))
             for plan in self._new(map(tuple, completions)):
                 self.lower_bound = max(self.lower_bound, self.space.cost_of(plan))
                 yield plan
@@ -104,7 +104,7 @@ class Listing:
         for _ in self.explored.through(bound) if not self._free_steps else ():
             if self.explored.expanded >= enough:
                 enough = self.explored.expanded * MORE
-                yield from self._new(self.first_orders(self._completions(self.explored.part(bound))))
+                yield from self._new(self.first_orders(self._completions(self.part(bound))))
             yield None
 
     def first_orders(self, completions: Completions) -> Iterator[tuple[int, ...]]:
@@ -114,7 +114,15 @@ class Listing:
             if cost < self.lower_bound:
                 continue
             if not self._frugal or is_wasteful(self.space, self._variants, plan, cost - self.optimum) is False:
-                yield tuple(plan) if self.commuting is None else self.commuting.first(plan)
+                yield self.ordered(plan)
+
+    def ordered(self, plan: Sequence[int]) -> tuple[int, ...]:
+        """Return `plan` in the order of its independent steps in which it is given."""
+        return tuple(plan) if self.commuting is None else self.commuting.first(plan)
+
+    def fresh(self, plan: Sequence[int]) -> list[int] | None:
+        """Return `plan` as it is given, None if it was given before."""
+        return next(self._new(iter([self.ordered(plan)])), None)
 
     def key(self, plan: tuple[int, ...]) -> tuple[int, ...]:
         """Return what plans share that count as one."""
@@ -140,12 +148,15 @@ class Listing:
         return bound
 
     def _completions(self, part: Part) -> Completions:
-        part = self.by_step(part)
         costs, sleep = self.space.costs, None if self.commuting is None else self.sleep(self.commuting, part)
         if self._frugal:
             return Completions(part, costs, sleep, self._check, frugal=True)
         weights = weights_of(costs)
         return Completions(WithLengths(part, weights), weights, sleep, self._check, frugal=False)
+
+    def part(self, bound: int) -> Part:
+        """Return what plans go through that cost no more than `bound`, by steps, as far as it was explored."""
+        return self.by_step(self.explored.part(bound))
 
     def by_step(self, part: Part) -> Part:
         """Return `part` with one edge for each step."""

@@ -13,7 +13,7 @@ from planner.cli.interrupt import finishing, interruptible
 from planner.cli.limiting import limited
 from planner.cli.limits import left, limit_memory
 from planner.cli.output import check_writable, give, tell, write_atomically
-from planner.cli.parser import whole
+from planner.cli.parser import one_of, whole
 from planner.cli.wishing import wishing
 from planner.errors import InputError, UnsupportedError
 from planner.plan import Plan, StoppedBy
@@ -34,6 +34,12 @@ def add_choosing(parser: Parser) -> None:
     orders = "A plan for each order of independent steps."
     parser.add_argument("--orders", action="store_true", help=orders)
     parser.add_argument("--wasteful", action="store_true", help="Plans with steps that could be left out, too.")
+    far = (
+        "K plans that differ as much as can be, by their actions or by what provides what, within F (2) of the optimum."
+    )
+    parser.add_argument("--diverse", type=one_of("actions", "links"), metavar="actions|links", help=far)
+    least = "No two of those are nearer to each other than D, from 0 (the same) to 1."
+    parser.add_argument("--least", type=share, metavar="D", help=least)
     by = "Put them in this order: 'cost, duration' for one after the other, '2*cost + duration' for a sum."
     parser.add_argument("--rank", metavar="BY", help=by)
     rule = "Leave out plans that break it: 'never WHAT', 'at most 2 WHAT', 'only if approved WHAT'."
@@ -52,6 +58,16 @@ def factor(text: str) -> Decimal:
         raise ArgumentTypeError(error.message) from None
 
 
+def share(text: str) -> Decimal:
+    """Read a number from 0 to 1."""
+    from planner.candidates.differing import checked_least  # noqa: PLC0415 - loaded only where it is asked for
+
+    try:
+        return checked_least(text)
+    except InputError as error:
+        raise ArgumentTypeError(error.message) from None
+
+
 def run_choosing(
     started: float,
     *,
@@ -61,6 +77,8 @@ def run_choosing(
     within: Decimal | None,
     orders: bool,
     wasteful: bool,
+    diverse: str | None,
+    least: Decimal | None,
     rank: str | None,
     rule: list[str] | None,
     pareto: bool,
@@ -85,7 +103,7 @@ def run_choosing(
             with watchman.searching() as cancel:
                 limits: dict[str, Any] = {"time_limit": left(time_limit, started), "memory_limit": memory}
                 which = {"within": within, "orders": orders, "wasteful": wasteful}
-                found = _found(loaded, candidates, cancel=cancel, **which, **limits)
+                found = _found(loaded, candidates, diverse, least, cancel=cancel, **which, **limits)
             ranking = _ranked(found, rank, rule, pareto=pareto)
     except UnsupportedError as error:
         tell(str(error))
@@ -96,7 +114,7 @@ def run_choosing(
     with finishing():
         plans = list(found.plans if ranking is None else ranking)
         if not quiet:
-            tell(summary(found))
+            tell(found.summary())
             if ranking is not None:
                 tell(f"\n{ranking}")
         if plan_file is not None:
@@ -120,10 +138,21 @@ def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any) -> Any
     return limited(load(domain, problem), budget, deadline)
 
 
-def _found(loaded: Any, number: int | None, **options: Any) -> CandidateSet:
-    from planner.candidates import k_best  # noqa: PLC0415 - as above
+def _found(loaded: Any, number: int | None, by: str | None, least: Decimal | None, **options: Any) -> CandidateSet:
+    if by is None:
+        if least is not None:
+            raise InputError("--least is for plans that differ", hint="add '--diverse actions'")
+        from planner.candidates import k_best  # noqa: PLC0415 - as above
 
-    return k_best(loaded, number, **options)
+        return k_best(loaded, number, **options)
+    from planner.candidates import diverse  # noqa: PLC0415 - as above
+
+    for name in ("orders", "wasteful"):
+        if options.pop(name):
+            raise InputError(f"--diverse goes without --{name}", hint="it compares plans without orders or waste")
+    bounds = {"within": options.pop("within"), "least": least}
+    given: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
+    return diverse(loaded, number, by=by, **given, **options)
 
 
 def _ranked(found: CandidateSet, by: str | None, rules: list[str] | None, *, pareto: bool) -> Ranking | None:
@@ -149,18 +178,6 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
         "forgone": bool(problem.wishes),
     }
     return ["cost", *[name for name, is_there in there.items() if is_there], *resources(problem.domain)]
-
-
-def summary(found: CandidateSet) -> str:
-    """Return one line for people: how many there are, and what is proved of them."""
-    number = len(found.plans)
-    if not number and found.complete:
-        return "proved unsolvable"
-    said = f"{number} candidate{'' if number == 1 else 's'}"
-    if found.complete:
-        return f"{said}: there are no others"
-    bound = "" if found.lower_bound is None else f"; others cost {found.lower_bound} or more"
-    return f"{said}, {'the cheapest' if found.proved else f'ended: {found.stopped_by.value}'}{bound}"
 
 
 def _headed(plan: Plan, found: CandidateSet) -> str:

@@ -31,6 +31,8 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--deadline": ("30", Decimal(30)),
     "--candidates": ("5", 5),
     "--within": ("1.2", Decimal("1.2")),
+    "--diverse": ("links", "links"),
+    "--least": ("0.5", Decimal("0.5")),
     "--rank": ("cost, duration", "cost, duration"),
     "--rule": ("never -x", ["never -x"]),
     "--plan-file": ("a=b", Path("a=b")),
@@ -46,7 +48,7 @@ DEFAULTS = {
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
-    **dict.fromkeys(("deadline", "soft", "candidates", "within", "rank", "rule")),
+    **dict.fromkeys(("deadline", "soft", "candidates", "within", "diverse", "least", "rank", "rule")),
 }
 
 

@@ -1,0 +1,142 @@
+"""`diverse`: plans that differ, none of which costs much more than the cheapest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+
+from planner.annotations import TYPE_CHECKING, Any, Final
+from planner.candidates.best import CandidateSet, checked_number
+from planner.candidates.dispersion import dispersed
+from planner.candidates.distances import DISTANCES, Features, distance
+from planner.candidates.diversity import Diversity
+from planner.candidates.iterate import candidates
+from planner.candidates.iterator import Candidates
+from planner.errors import InputError, did_you_mean
+from planner.kinds import AnyProblem
+from planner.model import Number
+from planner.model.numbers import exact_decimal
+from planner.plan import Plan, Step, StoppedBy
+
+if TYPE_CHECKING:
+    import threading
+
+LISTED: Final = 500
+"""Plans that are looked at by cost, before others are drawn."""
+DRAWS: Final = 300
+"""Draws for each plan of the set."""
+ROUNDS: Final = 20
+"""So many times plans are drawn where nobody says how many are wanted."""
+
+
+def diverse(
+    problem: AnyProblem,
+    k: int | None,
+    *,
+    by: str = "actions",
+    within: Number | float = 2,
+    least: Number | float = 0,
+    seed: int = 0,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
+) -> CandidateSet:
+    """Return `k` plans for `problem`, or fewer, that are far from each other; the cheapest one is among them.
+
+    Plans differ `by` their "actions", or by their causal "links": by which step provides what for which other. The
+    distance is the part of what either has that not both have. None costs more than `within` times the optimum, and no
+    two are nearer to each other than `least`, or have a distance of 0. With k None, they are as many as `least` allows.
+
+    Plans are listed by cost, then drawn at random (`seed`), with other actions than those that were chosen; each next
+    one is the farthest from all that were chosen before. The `diversity` of the set says how far they are apart, and
+    what is known of that. `time_limit` is in seconds, `memory_limit` in GiB of the process.
+
+    Raises `InputError` for options that mean nothing, and as `candidates` does.
+    """
+    checked_number(k)
+    apart = Fraction(checked_least(least))
+    if k is None and not apart:
+        raise InputError(
+            "without a number of plans, `least` says how far they are apart", hint="least=0.3, for example"
+        )
+    if by not in DISTANCES:
+        raise InputError(f"plans differ by actions or links, not by {by!r}", hint=did_you_mean(by, DISTANCES))
+    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
+    found = candidates(problem, within=within, **limits)
+    pool = _Pool(found, by, k, apart)
+    pool.fill(time_limit, seed)
+    return pool.chosen()
+
+
+def checked_least(least: Any) -> Decimal:
+    """Return a distance exactly; raises `InputError` for what is none."""
+    try:
+        found = exact_decimal(least)
+    except ValueError as error:
+        raise InputError(f"`least` is a distance: {error}") from None
+    if not 0 <= found <= 1:
+        raise InputError(f"`least` is a distance from 0 to 1, not {least}")
+    return found
+
+
+class _Pool:
+    """The plans of `found` that were looked at."""
+
+    def __init__(self, found: Candidates, by: str, k: int | None, least: Fraction) -> None:
+        self._found, self._by, self._k, self._least = found, by, k, least
+        self._plans: list[Plan] = []
+        self._features: list[Features] = []
+
+    def fill(self, time_limit: float | None, seed: int) -> None:
+        """List plans by cost, for a quarter of the time; if there are too many, draw others."""
+        until = None if time_limit is None else time.monotonic() + time_limit / 4
+        for plan in islice(self._found, LISTED):
+            self._add(plan)
+            if until is not None and time.monotonic() > until:
+                break
+        if self._found.stopped_by is None:
+            self._draw(seed)
+
+    def _draw(self, seed: int) -> None:
+        """Draw plans: for each that is to be chosen some that avoid the steps of those that would be by now."""
+        avoided: set[Step] = set()
+        drawn = self._found.drawn(seed, lambda: avoided)
+        for count in range(2, (self._k or ROUNDS) + 1):
+            chosen = dispersed(self._features, count - 1, Fraction(0))
+            avoided = {step for place in chosen for step in self._plans[place].steps}
+            self._take(islice(drawn, DRAWS))
+
+    def _take(self, plans: Iterator[Plan | None]) -> None:
+        for plan in plans:
+            if plan is not None:
+                self._add(plan)
+
+    def _add(self, plan: Plan) -> None:
+        self._plans.append(plan)
+        self._features.append(DISTANCES[self._by](plan))
+
+    def chosen(self) -> CandidateSet:
+        """Return plans that are far from each other."""
+        places = sorted(dispersed(self._features, self._k, self._least), key=lambda place: self._plans[place].charge)
+        features = [self._features[place] for place in places]
+        stopped_by = self._found.stopped_by or StoppedBy.FIRST_PLAN
+        all_seen = self._found.misses_none and stopped_by is StoppedBy.EXHAUSTED
+        others = [plan.charge for place, plan in enumerate(self._plans) if place not in places]
+        bounds = [*others, *([] if self._found.lower_bound is None else [self._found.lower_bound])]
+        lower_bound = min(bounds, default=None)
+        plans = tuple([self._plans[place] for place in places])
+        return CandidateSet(
+            plans,
+            all(lower_bound is None or plan.charge <= lower_bound for plan in plans),
+            stopped_by,
+            lower_bound,
+            not others and self._found.complete,
+            Diversity(self._by, _matrix(features), len(self._plans), all_seen),
+        )
+
+
+def _matrix(features: Sequence[Features]) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple([tuple([distance(one, other) for other in features]) for one in features])
