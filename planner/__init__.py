@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from planner.uncertain.decision import Decision
     from planner.uncertain.evaluation import Execution, Worth, evaluate, executions
     from planner.uncertain.expected import expected_costs
+    from planner.uncertain.kept import Kept
     from planner.uncertain.policy import Policy
     from planner.validate import Verdict, resources, simulate, validate
 
@@ -128,6 +129,7 @@ __all__ = [
     "Goal",
     "Imply",
     "InputError",
+    "Kept",
     "LazyProblems",
     "Left",
     "Location",
@@ -236,6 +238,7 @@ _MODULES = {
     "uncertain.decide": "decide",
     "uncertain.decision": "Decision",
     "uncertain.evaluation": "Execution Worth evaluate executions",
+    "uncertain.kept": "Kept",
     "uncertain.policy": "Policy",
     "validate": "Verdict resources simulate validate",
 }

@@ -51,6 +51,7 @@ from planner.validate.simulation import bound
 
 if TYPE_CHECKING:
     from htn.model import HtnDomain
+    from planner.uncertain.kept import Kept
 
 _RAN: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus.PARTIAL})
 _FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
@@ -61,6 +62,10 @@ class RunState:
 
     wants_plan = False
     """Whether something else is wanted than what the plan was made for."""
+    policy: Mapping[str, Any] | None = None
+    """The policy that the run follows, as data, if it does."""
+    kept: Kept | None = None
+    """How far constraints are kept, as the policy sees it, if one is followed and there are any."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
@@ -73,14 +78,13 @@ class RunState:
         """The same with placeholders for what steps create."""
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks that the plan came of, if it did and is to do them."""
-        self.policy: Mapping[str, Any] | None = plan.policy
-        """The policy that the run follows, as data, if it does."""
         self.objects = Bindings(problem, self.problem)
         self.reader = Reader(self.problem)
         """Reads what steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, internal(domain, self.problem))
         self.watches = Watches(self.beliefs.simulation) if problem.constraints else None
         """What has happened of the constraints on the way, if there are any."""
+        self._follow(plan.policy, self.problem)
         self.run, self.model, self.status, self.reason = "", plan.model, RunStatus.PROPOSED, ""
         self.metrics: Mapping[str, Any] = {}
         self.memory, self.steps, self.spent = Memory(), Steps(plan.basis.proposed), Spent(plan.basis)
@@ -226,7 +230,9 @@ class RunState:
             self.given_up = tuple([f"{each.step}: {each.reason}" for each in failed])
         self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
-        self.policy = event.policy or self.policy
+        if event.policy is not None:
+            now = tuple(self.beliefs.simulation.facts)
+            self._follow(event.policy, replace(self.problem, initial=now, constraints=self.constraints))
         if event.decomposition is not None and self.hierarchy is not None:
             self.hierarchy = self.hierarchy.changed(event.decomposition)
         steps = [PlanStep.model_validate(each) for each in event.steps]
@@ -260,6 +266,7 @@ class RunState:
         self.spent.ended(event.step, event.result)
         if event.result is not None:
             record.result = event.result
+        before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
         self.beliefs.take(event.facts)
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
@@ -267,6 +274,7 @@ class RunState:
             self._remember(event.result.get("values") or {})
         if event.status in _RAN:
             self.beliefs.did(record.step)
+            self.kept = self.kept.after(before, record.step) if self.kept is not None else None
         self._watch(record.step if event.status in _RAN else None)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
@@ -279,6 +287,14 @@ class RunState:
             alike = likes(self.source, self.problem, record.step)
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0
             self.tried.failed(alike, facts, repeatable=event.repeatable, begun=begun)
+
+    def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
+        """Follow `policy`, which was made for `problem`, if there is one."""
+        self.policy = policy
+        if policy is not None and problem.constraints:
+            from planner.uncertain.kept import Kept  # noqa: PLC0415 - few runs follow a policy under constraints
+
+            self.kept = Kept.of(problem)
 
     def _watch(self, step: Step | None = None) -> None:
         """Look at the constraints, after `step` if one was done."""

@@ -73,7 +73,9 @@ class Following:
         """Return what the policy has for the state that is believed; None where nobody foresaw it."""
         beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
         unknown = beliefs.unknown if self.state.problem.unknown else ()
-        return self.policy().node(simulation.facts, ran=simulation.history, spent=self._spent(), unknown=unknown)
+        kept = () if self.state.kept is None else self.state.kept.facts
+        ran, spent = simulation.history, self._spent()
+        return self.policy().node(simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
 
     def is_lost(self) -> bool:
         """Return whether nobody foresaw this state, and the goal does not hold in it."""

@@ -18,6 +18,7 @@ from planner.plan import Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
+    from planner.kinds import AnyProblem
     from planner.model import Number
     from planner.uncertain.decision import Decision
 
@@ -60,11 +61,12 @@ def run_objective(
 ) -> Exit:
     """Print the policy or the whole decision; `options` are those of `decide`, and others that are not taken."""
     taken = {name: options.pop(name) for name in ("penalty", "search", "simulations", "seed")}
+    asked = {name: options.pop(name) for name in ("budget", "deadline", "soft")}
     _refuse(options)
     if plan_file is not None:
         check_writable(plan_file)
     taken["memory_limit"] = limit_memory(memory_limit)
-    decision = _decided(domain, problem, objective, left(time_limit, started), taken)
+    decision = _decided(domain, problem, objective, left(time_limit, started), asked=asked, taken=taken)
     with finishing():
         if not quiet or decision.status is Status.UNSUPPORTED:
             tell(summary(decision))
@@ -86,12 +88,28 @@ def summary(decision: Decision) -> str:
     return f"{decision.describe()} [{', '.join(work)}]"
 
 
-def _decided(
-    domain: str, problem: str | None, objective: str, seconds: float | None, taken: dict[str, Any]
-) -> Decision:
-    """Return the decision; where the work is broken off from outside, one that knows nothing."""
-    from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
+def _loaded(domain: str, problem: str | None, budget: Any, deadline: Any, soft: Any) -> AnyProblem:
+    from planner.cli.limiting import limited  # noqa: PLC0415 - each command loads only what it runs
+    from planner.cli.wishing import wishing  # noqa: PLC0415 - as above
     from planner.load import load  # noqa: PLC0415 - as above
+
+    return wishing(limited(load(domain, problem), budget, deadline), soft)
+
+
+def _decided(
+    domain: str,
+    problem: str | None,
+    objective: str,
+    seconds: float | None,
+    *,
+    asked: dict[str, Any],
+    taken: dict[str, Any],
+) -> Decision:
+    """Return the decision; where the work is broken off from outside, one that knows nothing.
+
+    `asked` is what the problem is to have besides, `taken` are options of `decide`.
+    """
+    from planner.cli.input import named  # noqa: PLC0415 - each command loads only what it runs
     from planner.uncertain.aims import Objective  # noqa: PLC0415 - as above
     from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
     from planner.uncertain.decision import Decision  # noqa: PLC0415 - as above
@@ -99,7 +117,7 @@ def _decided(
     aim = Objective[objective.upper()]
     try:
         with interruptible(seconds) as watchman:
-            loaded = load(domain, problem)
+            loaded = _loaded(domain, problem, **asked)
             with named(domain, problem), watchman.searching() as cancel:
                 return decide(loaded, objective=aim, time_limit=seconds, cancel=cancel, **taken)
     except KeyboardInterrupt:

@@ -106,7 +106,7 @@ def unsupported(problem: Problem) -> str:
     return next(
         iter(
             [
-                *(["constraints"] if problem.constraints else []),
+                *(["constraints where facts are unknown"] if problem.constraints and problem.unknown else []),
                 *(["deadlines"] if problem.deadline is not None else []),
                 *(["actions that create objects"] if creates_objects(problem.domain) else []),
             ]

@@ -9,7 +9,8 @@ from planner.annotations import Final
 from planner.budget import Budget, LimitReached
 from planner.errors import UnsupportedError
 from planner.heuristics.kind import never
-from planner.model import Number, Problem
+from planner.model import Formula, Number, Problem
+from planner.normalise.constraints import constraint_of
 from planner.plan import Statistics, Status, StoppedBy
 from planner.uncertain.aims import GUIDE, Aim, Hopes, Objective
 from planner.uncertain.decision import Decision
@@ -161,7 +162,7 @@ class Deciding:
         if status is Status.UNKNOWN and self.problem.unknown and bounds.proved:
             return "no policy ever comes to know that it has reached the goal"
         if status is Status.UNSOLVABLE:
-            return f"nothing makes this part of the goal true: {goal}" if goal else "no outcomes lead to the goal"
+            return _hopeless(goal, self.problem)
         if bounds.simulations and not bounds.proved:
             return f"{bounds.simulations} simulations were made"
         if bounds.plans and not bounds.proved:
@@ -203,6 +204,16 @@ class Deciding:
             search_seconds=self.budget.elapsed - self.ground_seconds,
             simulations=sum(bounds.simulations for _, bounds in self.known.values()),
         )
+
+
+def _hopeless(goal: Formula | None, problem: Problem) -> str:
+    """Return why nothing leads to the goal, of which `goal` cannot be reached, if that is known of a part."""
+    if goal is None:
+        return "no outcomes lead to the goal" + (" within the constraints" if problem.constraints else "")
+    constraint = constraint_of(goal, problem)
+    if constraint is not None:
+        return f"nothing can keep this constraint: {constraint}"
+    return f"nothing makes this part of the goal true: {goal}"
 
 
 def _tightness(values: tuple[float, ...]) -> tuple[float, ...]:

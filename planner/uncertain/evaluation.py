@@ -37,7 +37,10 @@ class Strategy(Protocol):
         spent: Mapping[str, Number] | None = ...,
         unknown: frozenset[Atom] = ...,
     ) -> Step | None:
-        """Return the next step, or None to end; `unknown` are the facts of which nobody knows whether they hold."""
+        """Return the next step, or None to end; `unknown` are the facts of which nobody knows whether they hold.
+
+        Where there are constraints, it is told how far they are `kept`, too.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = n
 
 
 def _world(problem: Problem) -> World:
+    if problem.constraints:
+        from planner.uncertain.watched import WatchedWorld  # noqa: PLC0415 - few problems need it
+
+        return WatchedWorld(problem)
     if not problem.unknown:
         return World(problem)
     from planner.unknown.insight import HiddenWorld  # noqa: PLC0415 - few problems need it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.model import Atom, Not, Problem
+from planner.normalise.constraints import is_monitor
 from planner.task import State
 from planner.uncertain.exact import Check
 from planner.uncertain.graph import Graph, Option
@@ -75,13 +76,18 @@ class Names:
             return "nothing changes"
         old, new = self.facts(before), self.facts(after)
         ended = (old | (self.unknown(before) - self.unknown(after))) - new
-        words = sorted(map(str, new - old)) + [f"not {atom}" for atom in sorted(map(str, ended))]
+        words = _words(new - old) + [f"not {atom}" for atom in _words(ended)]
         return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
+def _words(facts: Iterable[Atom]) -> list[str]:
+    """Return facts in words, those left out that say how far constraints are kept."""
+    return sorted([str(fact) for fact in facts if not is_monitor(fact)])
+
+
 def _is_seen(atom: Atom, problem: Problem) -> bool:
-    """Return whether `atom` is a fact of `problem`, or says what ran, and was not made up for grounding."""
-    return atom.predicate in problem.domain.predicates or atom.predicate.startswith("ran-")
+    """Return whether `atom` is one of `problem`, or says what ran or is kept, and was not made up for grounding."""
+    return atom.predicate in problem.domain.predicates or atom.predicate.startswith("ran-") or is_monitor(atom)
 
 
 def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int], names: Names) -> Node:

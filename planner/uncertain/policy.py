@@ -71,14 +71,16 @@ class Policy:
         ran: Iterable[Atom] = (),
         spent: Mapping[str, Number] | None = None,
         unknown: Iterable[Atom] = (),
+        kept: Iterable[Atom] = (),
     ) -> Step | None:
         """Return the step to take in the state in which exactly `facts` hold, those that are derived aside.
 
         `ran` are the actions, as ground atoms, that ran before, where some come after others; `spent` is what was used
-        of each budget so far; `unknown` are the facts of which nobody knows whether they hold. None where the policy
-        ends (`node` tells how), and where nobody foresaw this state.
+        of each budget so far; `unknown` are the facts of which nobody knows whether they hold; `kept` says how far
+        constraints are kept (`Kept.facts`). None where the policy ends (`node` tells how), and where nobody foresaw
+        this state.
         """
-        node = self.node(facts, ran=ran, spent=spent, unknown=unknown)
+        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept)
         return None if node is None else node.step
 
     def node(
@@ -88,6 +90,7 @@ class Policy:
         ran: Iterable[Atom] = (),
         spent: Mapping[str, Number] | None = None,
         unknown: Iterable[Atom] = (),
+        kept: Iterable[Atom] = (),
     ) -> Node | None:
         """Return the node for a state, given as to `next_step`; None where nobody foresaw it.
 
@@ -98,7 +101,9 @@ class Policy:
                 self._places.setdefault((node.facts, node.unknown), []).append(number)
         ran = tuple(ran)
         history = to_adl(replace(self.problem, initial=(), ran=ran)).initial if ran else ()
-        key = self.watched.intersection(facts).union(self.watched.intersection(history))
+        key = self.watched.intersection(facts).union(
+            self.watched.intersection(history), self.watched.intersection(kept)
+        )
         open_ = self.watched.intersection(unknown)
         found = [self.nodes[number] for number in self._places.get((key - open_, open_), ())]
         if not self.problem.budgets:

@@ -130,7 +130,12 @@ def process_of(problem: Problem, budget: Budget) -> Process:
 
         return sensing_process_of(problem, budget)
     compiled = determinise(relevant(problem))
-    return grounded(compiled.problem, compiled.ways, problem.domain.actions, budget)
+    source = compiled.problem
+    if problem.constraints:
+        from planner.uncertain.kept import with_marks  # noqa: PLC0415 - few problems have constraints
+
+        source = with_marks(source, {name: way.action for name, way in compiled.ways.items()})
+    return grounded(source, compiled.ways, problem.domain.actions, budget)
 
 
 def grounded(

@@ -98,3 +98,15 @@ def test_mistakes_of_usage(solve, words, message):
     assert code == Exit.USAGE
     assert not out
     assert message in err
+
+
+def test_policies_keep_budgets_and_count_wishes_that_are_asked_for(solve):
+    code, out, err = solve("bridge.yaml", "--objective", "success", "--budget", "cost=1")
+    assert code == 0
+    assert "success 75 %" in err
+    assert "mend()" not in out
+    code, _, err = solve("bridge.yaml", "--objective", "utility", "--soft", "bridge=5")
+    assert code == 0
+    assert "expected utility" in err
+    code, _, err = solve("bridge.yaml", "--objective", "success", "--deadline", "9")
+    assert "policies do not take deadlines yet" in err

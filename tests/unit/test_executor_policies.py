@@ -9,7 +9,21 @@ import pytest
 
 from executor import ActionPlan, Executor, Journal, Policy, Recovery, Rung, RunStatus, StepStatus, World
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
-from planner import Atom, Domain, InputError, NoPlan, Objective, Outcome, PlanError, decide, evaluate, solve
+from planner import (
+    Atom,
+    Domain,
+    InputError,
+    NoPlan,
+    Objective,
+    Outcome,
+    PlanError,
+    at_most,
+    before,
+    decide,
+    done,
+    evaluate,
+    solve,
+)
 from planner.records import replace
 
 
@@ -80,6 +94,25 @@ def test_a_run_costs_what_its_policy_is_said_to_cost():
         total += sum(prices[each] for each in names(outcome))
     assert abs(total / number - policy.cost) < 0.15 * policy.cost
     assert evaluate(problem, policy).cost == pytest.approx(policy.cost)
+
+
+def test_policies_are_followed_within_constraints():
+    domain = desk()
+    domain.action("pack", {}, requires=["here"], provides=["packed"], cost=1)
+    problem = parcel(domain, constraints=[at_most(1, done("send")), before(done("pack"), done("search"))])
+    policy = decide(problem).expect_policy()
+    assert 0.6 < policy.success <= 1.0
+    assert evaluate(problem, policy).success == pytest.approx(policy.success)
+    seen = set()
+    for simulated in seeds(problem):
+        outcome = run_virtual(Executor(simulated.world).run(policy, run="r"))
+        done_steps = names(outcome)
+        assert done_steps.count("send") <= 1
+        if "search" in done_steps:
+            assert "pack" in done_steps[: done_steps.index("search")]
+        seen.add(tuple(done_steps))
+        assert not [each for each in outcome.state.rungs if each.rung is Rung.REPLAN]
+    assert len(seen) > 1
 
 
 def test_problems_are_decided_in_the_model_policy():
