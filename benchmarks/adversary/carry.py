@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.adversary.cunning import CunningModel
+from benchmarks.adversary.hostile import make_hostile
 from benchmarks.adversary.setting import Setting
 from benchmarks.adversary.wild_plans import wild_plan
 from executor.agent.agent import Agent
@@ -94,6 +95,8 @@ def carry_out(setting: Setting) -> Carried:
     if setting.is_cunning:
         model = CunningModel(problem, setting.seed, setting.known, wild=(setting.seed % 5) / 10)
     carried = Carried(SimulatedWorld(problem, seed=setting.seed, faults=setting.faults), Counting(model))
+    if setting.is_hostile:
+        make_hostile(carried.simulated, problem, setting.seed)
     agent = Agent(
         carried.simulated.world,
         problem,

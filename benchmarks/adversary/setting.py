@@ -22,6 +22,10 @@ LYING: Final = 0.2
 """How likely handlers lie, too: they say that it is done, and have done nothing."""
 
 
+HOSTILE: Final = 0.2
+"""How likely handlers return anything besides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One run: what is asked in which `way`, by whom it is allowed, and what the model may take.
@@ -41,6 +45,7 @@ class Setting:
     open_types: tuple[str, ...]
     has_memory: bool
     faults: tuple[Fault, ...]
+    is_hostile: bool
 
     @property
     def known(self) -> list[Any]:
@@ -77,6 +82,7 @@ def setting(seed: int, campaign: int = 0) -> Setting:
         open_types=tuple(dice.sample(types, dice.randint(0, len(types)))),
         has_memory=dice.random() < 0.5,
         faults=(Fault(FaultKind.LIES, rate=0.3, times=None),) if dice.random() < LYING else (),
+        is_hostile=dice.random() < HOSTILE,
     )
 
 

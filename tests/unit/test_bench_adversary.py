@@ -36,6 +36,7 @@ def test_runs_with_any_model_end_as_they_may() -> None:
     assert [each.violations for each in found] == [()] * 24, [str(each.setting) for each in found if each.violations]
     assert {each.setting.way for each in found} == set(WAYS)
     assert len({each.ending for each in found}) >= 5
+    assert any(each.setting.is_hostile for each in found)
     lines = adversary_table(found).splitlines()
     assert lines[-1].startswith("| all | 24 | 0 |")
     assert len(lines) == 2 + len(WAYS) + 1
