@@ -275,7 +275,7 @@ class RunState:
         if event.status in _RAN:
             self.beliefs.did(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
-        self._watch(record.step if event.status in _RAN else None)
+        self._watch(record.step if event.status in _RAN else None, in_part=event.status is StepStatus.PARTIAL)
         self._bind(record)
         self.surprises += not event.status.is_done or any(map(_is_news, event.facts))
         items = self._changed_in_place(record.step)
@@ -296,12 +296,12 @@ class RunState:
 
             self.kept = Kept.of(problem)
 
-    def _watch(self, step: Step | None = None) -> None:
-        """Look at the constraints, after `step` if one was done."""
+    def _watch(self, step: Step | None = None, *, in_part: bool = False) -> None:
+        """Look at the constraints, after `step` if one was done, perhaps only `in_part`."""
         if self.watches is None:
             return
         if step is not None:
-            self.watches.look(self.beliefs.simulation, step)
+            self.watches.look(self.beliefs.simulation, step, in_part=in_part)
         self.watches.look(self.beliefs.simulation)
 
     def _attempt_failed(self, record: StepRecord) -> None:

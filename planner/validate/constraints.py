@@ -31,8 +31,11 @@ class Watch:
         """Whether something that is asked for has not happened."""
         return self.constraint.kind is ConstraintKind.SOMETIME and not self._what_before
 
-    def look(self, simulation: Simulation, step: Step | None = None) -> None:
-        """Take in that `step` is taken; without one, the state as it is now."""
+    def look(self, simulation: Simulation, step: Step | None = None, *, in_part: bool = False) -> None:
+        """Take in that `step` is taken; without one, the state as it is now.
+
+        One that was taken `in_part` counts for what may not happen, and not for what has to.
+        """
         what = _happens(self._what, simulation, step)
         other = _happens(self._other, simulation, step)
         match self.constraint.kind:
@@ -47,7 +50,7 @@ class Watch:
                 self.broken |= bool(other) and not self._what_before
             case ConstraintKind.NEVER_AFTER:
                 self.broken |= bool(what) and self._other_before
-        self._what_before |= bool(what)
+        self._what_before |= bool(what) and not in_part
         self._other_before |= bool(other)
 
     def left(self, simulation: Simulation) -> Constraint | None:
@@ -88,10 +91,10 @@ class Watches:
                 watch.look(simulation)
         return twin
 
-    def look(self, simulation: Simulation, step: Step | None = None) -> None:
-        """Take in that `step` is taken; without one, the state as it is now."""
+    def look(self, simulation: Simulation, step: Step | None = None, *, in_part: bool = False) -> None:
+        """Take in that `step` is taken, perhaps only `in_part`; without one, the state as it is now."""
         for watch in self._all:
-            watch.look(simulation, step)
+            watch.look(simulation, step, in_part=in_part)
 
     def copy(self) -> Watches:
         """Return watches of their own of which the same has happened."""

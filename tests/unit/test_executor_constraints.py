@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import Executor, RunStatus, World
+from executor import Executor, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Domain, at_most, before, done, forbidden, mandatory
 
@@ -68,3 +68,17 @@ def test_a_goal_that_holds_already_does_not_spare_what_is_mandatory(model):
     outcome = run_virtual(Executor(world, model=model).run(problem))
     assert outcome.status is RunStatus.SUCCEEDED
     assert acts == ["bow"]
+
+
+def test_what_was_done_in_part_is_not_what_was_demanded():
+    domain = Domain("manners")
+    domain.action("bow", {}, provides=["bowed", "smiled"])
+    world = World(domain)
+    world.handler("bow")(lambda: True)
+    world.observer("bowed", conclusive=True)(lambda: True)
+    world.observer("smiled", conclusive=True)(lambda: False)
+    constraints = [mandatory("bow"), at_most(2, done("bow"))]
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["bowed"], constraints=constraints)))
+    assert outcome.status is RunStatus.FAILED
+    assert StepStatus.PARTIAL in {each.status for each in outcome.steps}
+    assert "sometime done bow" in map(str, outcome.state.constraints)
