@@ -30,6 +30,11 @@ class Apart:
         self._thread = threading.Thread(target=self._loop.run_forever, name="language model", daemon=True)
         self._thread.start()
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the model is small."""
+        return getattr(self.model, "is_small", False) is True
+
     async def answer(self, request: Request) -> Reply:
         """Return what the model says."""
         asked = asyncio.run_coroutine_threadsafe(self.model.answer(request), self._loop)

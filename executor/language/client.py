@@ -37,6 +37,11 @@ class Client:
         self._connection = _connection(settings) if model is None and settings.url is not None else None
         self._model = model if model is not None else _model(settings, self._connection)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is given choices, where it can be."""
+        return self.settings.small
+
     async def close(self) -> None:
         """Close the connections of a model at a URL."""
         if self._connection is not None:

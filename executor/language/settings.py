@@ -19,7 +19,9 @@ _VARIABLES: Final = {
     "key": "FORETHOUGHT_MODEL_KEY",
     "timeout": "FORETHOUGHT_MODEL_TIMEOUT",
     "output": "FORETHOUGHT_MODEL_OUTPUT",
+    "small": "FORETHOUGHT_MODEL_SMALL",
 }
+_TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 FILE: Final = "FORETHOUGHT_SETTINGS"
 """The variable that names the settings file."""
 SCRIPT: Final = "script:"
@@ -31,7 +33,7 @@ class Settings:
     """A language model: `provider:model` as pydantic-ai names it or, with a `url`, the name that the endpoint knows.
 
     `timeout` is in seconds, for one call; `retries` are those of calls that failed for a reason that may pass.
-    `prices` are what a million tokens cost, read and written.
+    `prices` are what a million tokens cost, read and written. A `small` model is given choices, where it can be.
     """
 
     model: str
@@ -43,10 +45,13 @@ class Settings:
     most_tokens: int = 2000
     temperature: float | None = None
     prices: tuple[float, float] | None = None
+    small: bool = False
 
     def __post_init__(self) -> None:
         if not (isinstance(self.model, str) and self.model):
             raise InputError(f"a language model is named by a text, not {self.model!r}", hint="such as 'openai:gpt-5'")
+        if not isinstance(self.small, bool):
+            raise InputError(f"whether a language model is small is true or false, not {self.small!r}")
         if self.output not in get_args(Output):
             raise InputError(f"output is one of {', '.join(get_args(Output))}, not {self.output!r}")
         for name in ("timeout", "retries", "most_tokens"):
@@ -76,6 +81,7 @@ def settings_of(
             raise InputError(f"a language model has no setting {name!r}", hint=near)
     try:
         found = {**found, **{name: float(found[name]) for name in ("timeout",) if name in found}}
+        found["small"] = _TRUTH.get(str(found.get("small", False)).lower(), found.get("small"))
         prices = found.get("prices")
         if prices is not None:
             reading, writing = prices

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from executor import Executor, RunStatus, World
+from executor import Agent, Executor, RunStatus, World
 from executor.agent.filling import Filler
 from executor.language import Meter
 from executor.language.client import BLOCKED, Client
 from executor.language.settings import Settings
-from planner import Domain
+from executor.testing import SimulatedWorld
+from planner import Domain, load, validate
 
 MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
@@ -68,3 +69,26 @@ def test_a_model_on_this_machine_fills_parameters_that_fit_their_types(endpoint,
         assert outcome.status is RunStatus.WAITING
         assert "fill:s1" in outcome.state.questions
         assert sent == []
+
+
+@pytest.mark.timeout(400)
+def test_a_sentence_becomes_a_plan_that_is_carried_out_on_this_machine_alone(endpoint, monkeypatch) -> None:
+    monkeypatch.delenv(BLOCKED, raising=False)
+    problem, seen = load("assistant", "one-page"), []
+
+    def confirm(proposal) -> bool:
+        seen.append(proposal.words)
+        return True
+
+    async def say():
+        settings = Settings("local", endpoint, timeout=100, retries=0, most_tokens=200, temperature=0.0, small=True)
+        async with Client(settings) as client:
+            world = SimulatedWorld(problem).world
+            agent = Agent(world, problem, model=client, confirm=confirm, approve=lambda _: True)
+            return await agent.achieve("Sum up the survey.")
+
+    achieved = asyncio.run(say())
+    assert achieved.proposal.usage.calls >= 1
+    assert validate(achieved.proposal.problem, achieved.proposal.plan).valid
+    assert achieved.outcome.status in {RunStatus.SUCCEEDED, RunStatus.WAITING}
+    assert achieved.outcome.metrics["tokens"] > achieved.proposal.usage.tokens

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from executor.agent.reading.answer import INSTRUCTIONS, Meaning, Meanings
+from executor.agent.reading.closed import chosen, is_small
 from executor.agent.reading.objections import doubts_about, mistakes_in, types_asked
 from executor.agent.reading.remembered import Readings, Remembered, key_of
 from executor.agent.reading.wanted import wanted
@@ -75,7 +76,8 @@ class Understood:
 class Reader:
     """Reads sentences with a `model`; new objects of `open_types` are made, all others asked for.
 
-    What is `remembered` is not read again, unless something was said before.
+    One that says that it is small chooses a fact (see `executor.agent.reading.closed`). What is `remembered` is not
+    read again, unless something was said before.
     """
 
     model: LanguageModel
@@ -103,9 +105,11 @@ class Reader:
             return self._understood(judge, known.meanings, 0, key, known.usage)
         meter = meter or Meter()
         before = meter.spent
-        found = await answered(
-            self.model, request, Meanings, check=judge, meter=meter, rounds=self.rounds, timeout=self.timeout
-        )
+        limits: dict[str, Any] = {"meter": meter, "rounds": self.rounds, "timeout": self.timeout}
+        if is_small(self.model):
+            found = await chosen(self.model, (*context, asked), problem, **limits)
+        else:
+            found = await answered(self.model, request, Meanings, check=judge, **limits)
         understood = self._understood(judge, found.value, found.rounds, key, meter.spent - before)
         return replace(understood, from_tools=found.from_tools)
 
