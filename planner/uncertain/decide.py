@@ -34,7 +34,9 @@ MANY: Final = 40_000
 SHARE: Final = 0.35
 """This part of the time is for plans, so that there is something good in any case,"""
 PLANNING: Final = 10.0
-"""and so many seconds at most."""
+"""and so many seconds at most;"""
+ALONE: Final = 0.5
+"""this part, where nothing else is asked for."""
 
 
 def decide(
@@ -73,7 +75,9 @@ def decide(
         reason = f"policies do not take {construct} yet"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
     simulating = partial(simulated, simulations=simulations, seed=seed)
-    turns = _turns(simulating, time_limit) if search is None else [(search, (SEARCHES | {"mcts": simulating})[search])]
+    planning = partial(replanned, seconds=None if time_limit is None else ALONE * time_limit)
+    named = SEARCHES | {"mcts": simulating, PLANS: planning}
+    turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with collector_paused():
         return Deciding(problem, objective, penalty, Budget(time_limit, memory_limit, cancel)).done(turns)
 
@@ -83,7 +87,7 @@ def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:
     awhile = PLANNING if time_limit is None else min(PLANNING, SHARE * time_limit)
     return [
         ("vi", partial(everything, most=FEW)),
-        (PLANS, partial(replanned, seconds=awhile)),
+        (PLANS, partial(replanned, seconds=awhile, alone=False)),
         ("lao", partial(promising, most=FEW)),
         ("vi", partial(everything, most=MANY)),
         ("mcts", simulating),

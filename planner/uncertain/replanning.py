@@ -13,13 +13,14 @@ import time
 from random import Random
 
 from planner.annotations import Final
-from planner.task import INFINITY, State, bits
+from planner.task import INFINITY, State
 from planner.uncertain.exact import Bounds, Check
 from planner.uncertain.graph import Graph
 from planner.uncertain.lexicographic import Solution, best_policy
 from planner.uncertain.lucky import Lucky
 from planner.uncertain.process import Process
 from planner.uncertain.purse import Left
+from planner.uncertain.regressed import Regression
 
 LIKELY: Final = 0.01
 """What is met with this probability is looked into in the first round;"""
@@ -43,8 +44,10 @@ Rule = tuple[int, int, State, Left]
 """The price of all the rest, what to do now, and the facts and means that all of it needs."""
 
 
-def replanned(graph: Graph, bounds: Bounds, check: Check, *, seconds: float | None = None) -> Solution | None:
-    """Return the best policy found, or leave it in `graph` after so many `seconds`, where others have a turn then.
+def replanned(
+    graph: Graph, bounds: Bounds, check: Check, *, seconds: float | None = None, alone: bool = True
+) -> Solution | None:
+    """Return the best policy found in so many `seconds`; unless it is `alone`, leave it in `graph`, for others' turn.
 
     Nothing is proved. `check` raises to give up.
     """
@@ -57,7 +60,7 @@ def replanned(graph: Graph, bounds: Bounds, check: Check, *, seconds: float | No
     if not all(graph.inside):
         bounds.tried = _tried(rounds.rules, None if seconds is None else time.monotonic() + seconds * (1 - LOOKING))
     bounds.plans = rounds.rules.plans
-    return None if seconds is not None else best_policy(graph.closed(), graph.aim.rewards, check)
+    return None if not alone else best_policy(graph.closed(), graph.aim.rewards, check)
 
 
 def _tried(rules: Rules, end: float | None) -> tuple[int, int]:
@@ -142,7 +145,7 @@ class Rules:
         self._cached: dict[State, list[Rule]] = {}
         self._alone: list[tuple[State, Left]] = []
         self._hopeless: dict[State, list[Left]] = {}
-        self._is_simple = not process.task.has_axioms and not process.task.has_conditional_effects
+        self._regression = None if process.task.has_axioms else Regression(process.task)
 
     def choices(self, state: State, left: Left, most: int, end: float | None) -> list[int]:
         """Return what to do in `state`, the cheapest first, at `most` so many; none where no plan is found in time."""
@@ -165,11 +168,10 @@ class Rules:
 
     def _serving(self, state: State) -> list[Rule]:
         """Return what there is to do in `state`, whatever is left, the cheapest first."""
-        if not self._is_simple:
-            return self._exact.get(state, [])
         if state not in self._cached:
             missing = ~state
-            self._cached[state] = [rule for rule in self._rules if not rule[2] & missing]
+            found = [rule for rule in self._rules if not rule[2] & missing]
+            self._cached[state] = sorted([*found, *self._exact[state]]) if state in self._exact else found
         return self._cached[state]
 
     def _is_hopeless(self, state: State, left: Left) -> bool:
@@ -197,18 +199,18 @@ class Rules:
         process, lucky, states = self.process, self._lucky, [state]
         for action in plan[:-1]:
             states.append(process.space.apply(action, states[-1]))
-        need, wants, price = process.space.goal, (0,) * len(process.purse.full), 0
+        need: State | None = process.space.goal
+        wants, price = (0,) * len(process.purse.full), 0
         for action, before in zip(reversed(plan), reversed(states), strict=True):
-            ground = process.task.actions[action]
             if wants:
                 wants = tuple([each + more for each, more in zip(wants, process.purse.amounts[action], strict=True)])
             price += lucky.prices[action]
-            need = need & ~bits(ground.adds) | bits(ground.precondition)
-            choice = lucky.choice_of[action]
-            if self._is_simple:
-                self._rules.append((price, choice, need, wants))
+            if need is not None and self._regression is not None:
+                need = self._regression.before(process.task.actions[action], need, before)
             else:
-                self._exact.setdefault(before, []).append((price, choice, 0, wants))
+                need = None
+            rules = self._rules if need is not None else self._exact.setdefault(before, [])
+            rules.append((price, lucky.choice_of[action], need or 0, wants))
         self._rules.sort()
         self._cached.clear()
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from uncertain_aims import WAYS, aim_of
 
 from planner import Status, decide, evaluate, load
+from planner.budget import Budget
+from planner.grounding import ground
+from planner.search import Space
+from planner.task import facts_of
+from planner.testing import Features, random_problem
 from planner.uncertain.exact import Bounds, everything
 from planner.uncertain.graph import Graph
+from planner.uncertain.regressed import Regression
 from planner.uncertain.replanning import replanned
 
 LIMIT = 300
@@ -37,6 +45,28 @@ def test_plans_give_no_more_than_the_best_and_something_where_there_is_any(seed,
         assert (found[0] > 0) is (best[0] > 0)
     else:
         assert found[0] >= best[0] - 1e-9 * abs(best[0])
+
+
+def test_what_is_needed_before_a_step_is_enough_wherever_it_holds():
+    elsewhere = 0
+    for seed in range(40):
+        problem = random_problem(seed, Features(objects=3, actions=3, axioms=False))
+        task = ground(problem, Budget())
+        if task.unreachable_goal is not None:
+            continue
+        space, regression, rng = Space(task), Regression(task), random.Random(seed)
+        states = [space.initial]
+        for state in states[:150]:
+            states += [after for _, after in space.successors(state) if after not in states][: 150 - len(states)]
+        for state in rng.sample(states, min(len(states), 12)):
+            for action, after in space.successors(state):
+                need = sum(1 << fact for fact in facts_of(after) if rng.random() < 0.4)
+                before = regression.before(task.actions[action], need, state)
+                others = [] if before is None else [each for each in states if not before & ~each]
+                assert before is None or state in others
+                assert all(not need & ~space.apply(action, each) for each in others), seed
+                elsewhere += len(others) > 1
+    assert elsewhere > 100
 
 
 def test_certain_outcomes_are_followed_to_the_goal():
