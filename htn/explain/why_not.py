@@ -13,10 +13,11 @@ from htn.explain.reach import Reach
 from htn.explain.report import Lack, WhyNot
 from htn.model import HtnProblem
 from htn.rounds import with_enough
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.budget import Budget, LimitReached
 from planner.collector import collector_paused
-from planner.explain.conflicts import Conflict, Kind, conflicts
+from planner.explain.conflicts import Kind, conflicts
+from planner.model import Problem
 from planner.plan import StoppedBy
 from planner.records import replace
 
@@ -33,22 +34,34 @@ def why_not(problem: HtnProblem, budget: Budget) -> WhyNot:
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
-    clashing = _clashes(problem, budget)
+    if not is_demanding(problem.classical) or problem.classical.unknown:
+        with collector_paused():
+            return _why_not(without_constraints(problem), budget)
+    demanded = _demanded(problem, _part(budget, 1 / 2))
+    if demanded.solvable:
+        return demanded
     with collector_paused():
         found = in_words(_why_not(without_constraints(problem), budget), problem.classical.constraints)
-    limited = bool(clashing or problem.classical.budgets)  # that there is a plan was found without looking at budgets
-    return replace(found, conflicts=clashing, solvable=found.solvable and not limited)
+    # that there is a plan would have been found without looking at budgets
+    return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.budgets)
 
 
-def _clashes(problem: HtnProblem, budget: Budget) -> tuple[Conflict, ...]:
-    """Return what cannot be kept together, found in half of the time."""
-    hard = any(each.utility is None for each in problem.classical.constraints)
-    if not (hard or problem.classical.budgets) or problem.classical.unknown:
-        return ()
+def is_demanding(problem: Problem) -> bool:
+    """Return whether plans must do more than reach the goal: there are constraints, or budgets."""
+    return bool(problem.budgets) or any(each.utility is None for each in problem.constraints)
+
+
+def _demanded(problem: HtnProblem, budget: Budget) -> WhyNot:
+    """Return that there is a plan, or what cannot be kept together, as far as either shows."""
     from htn.solve import solve_plainly  # noqa: PLC0415 - loads all of search
 
-    found = conflicts(problem, _part(budget, 1 / 2), solve_plainly)
-    return tuple([each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)])
+    half = None if budget.remaining is None else budget.remaining / 2
+    limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
+    if solve_plainly(problem, mode="first", time_limit=half, **limits).has_plan:
+        return WhyNot(problem.name, solvable=True)
+    found = conflicts(problem, budget, solve_plainly)
+    named = [each for each in found if any(demand.kind is not Kind.GOAL for demand in each.demands)]
+    return WhyNot(problem.name, conflicts=tuple(named))
 
 
 def _why_not(problem: HtnProblem, budget: Budget) -> WhyNot:

@@ -53,3 +53,9 @@ def test_budgets_are_no_reason_to_say_that_there_is_a_plan():
     assert found.summary == "cannot hold: money at most 3"
     assert not found.solvable
     assert "there is a plan" not in str(found)
+
+
+def test_a_problem_with_a_plan_is_said_to_have_one():
+    assert str(party(budgets={"money": 7}, constraints=[at_most(1, done("order"))]).why_not(Budget(10))) == (
+        "there is a plan"
+    )
