@@ -1,4 +1,4 @@
-"""An answer, replayed: an agent gets it from a scripted model, a person looks at the goal, and all may be done."""
+"""An answer, replayed: an agent gets it from a model, a person looks at the goal, and all may be done."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.sentences.recorded import Sentence
 from executor.agent.agent import Agent
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.language.checked import ROUNDS
-from executor.language.protocol import Purpose
+from executor.language.protocol import LanguageModel, Purpose
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
 from planner import Problem
 from planner.records import replace
@@ -52,7 +52,6 @@ class Replayed:
     achieved: Achieved
     person: Person
     simulated: SimulatedWorld
-    model: ScriptedModel
 
     @property
     def has_effects(self) -> bool:
@@ -62,13 +61,17 @@ class Replayed:
         return any("read_only" not in actions[each.predicate].tags for each in done)
 
 
-def replayed(sentence: Sentence, said: Sequence[Any]) -> Replayed:
-    """Return what comes of `said`, round by round."""
+def speaker(sentence: Sentence, said: Sequence[Any]) -> ScriptedModel:
+    """Return a model that says `said`, round by round, and the last of it as often as it is asked."""
+    steps = [] if sentence.steps is None else [sentence.steps] * ROUNDS
+    return ScriptedModel({Purpose.GOAL: [*map(_answer, said), *[_answer(said[-1])] * ROUNDS], Purpose.STEPS: steps})
+
+
+def replayed(sentence: Sentence, model: LanguageModel) -> Replayed:
+    """Return what comes of `sentence`, as `model` understands it."""
     means, base = meant(sentence), problem_of(sentence.where)
     simulated = SimulatedWorld(replace(base, objects=means[-1].objects) if sentence.open else base)
     person = Person(means[-1] if means else None, tuple(sentence.left))
-    steps = [] if sentence.steps is None else [sentence.steps] * ROUNDS
-    model = ScriptedModel({Purpose.GOAL: [*map(_answer, said), *[_answer(said[-1])] * ROUNDS], Purpose.STEPS: steps})
     agent = Agent(
         simulated.world,
         base,
@@ -78,7 +81,7 @@ def replayed(sentence: Sentence, said: Sequence[Any]) -> Replayed:
         approve=lambda _: True,
     )
     first, achieved = run_virtual(_carried_out(agent, sentence, person, simulated))
-    return Replayed(sentence, first, achieved, person, simulated, model)
+    return Replayed(sentence, first, achieved, person, simulated)
 
 
 def _answer(said: Any) -> Any:

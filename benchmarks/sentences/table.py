@@ -11,26 +11,42 @@ from benchmarks.sentences.verdict import ENDINGS, Judged
 from benchmarks.tables import markdown
 
 WRONG: Final[tuple[Ending, ...]] = ("refused", "asked", "lacking", "shown", "reads", "mended")
+NOT: Final[tuple[Ending, ...]] = ("refused", "asked", "lacking", "nothing", "shown", "reads", "done", "approved")
 
 
 def sentences_table(found: Sequence[Judged]) -> str:
     """Return, for each kind of sentence and for all, what became of right answers and of wrong ones."""
     head = ("sentences", "", "understood", *(f"wrong, {each}" for each in WRONG), "effects not meant")
+    return markdown(head, [_row(*each) for each in _kinds(found)])
+
+
+def _kinds(found: Sequence[Judged]) -> list[tuple[str, Sequence[Judged]]]:
     kinds = dict.fromkeys(each.sentence.kind for each in found)
-    rows = [_row(kind, [each for each in found if each.sentence.kind == kind]) for kind in kinds]
-    return markdown(head, [*rows, _row("all", found)])
+    return [*((kind, [each for each in found if each.sentence.kind == kind]) for kind in kinds), ("all", found)]
 
 
 def _row(name: str, members: Sequence[Judged]) -> list[str]:
     right, wrong = [[each for each in members if each.is_right is is_right] for is_right in (True, False)]
     endings = [each.ending for each in wrong]
-    understood = sum(not each.violation for each in right)
+    understood = f"{sum(each.is_understood for each in right)}/{len(right)}"
+    return [name, str(len(right)), understood, *(str(endings.count(each)) for each in (*WRONG, None))]
+
+
+def heard_table(found: Sequence[Judged]) -> str:
+    """Return, for each kind of sentence and for all, how a model has understood them, and what became of the others."""
+    head = ("sentences", "", "understood", *(f"not, {each}" for each in NOT), "effects not meant", "calls", "tokens")
+    return markdown(head, [_heard(*each) for each in _kinds(found)])
+
+
+def _heard(name: str, members: Sequence[Judged]) -> list[str]:
+    others = [each.ending for each in members if not each.is_understood]
     return [
         name,
-        str(len(right)),
-        f"{understood}/{len(right)}",
-        *(str(endings.count(each)) for each in WRONG),
-        str(endings.count(None)),
+        str(len(members)),
+        str(len(members) - len(others)),
+        *(str(others.count(each)) for each in (*NOT, None)),
+        str(sum(each.calls for each in members)),
+        str(sum(each.tokens for each in members)),
     ]
 
 

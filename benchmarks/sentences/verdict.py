@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from benchmarks.sentences.meant import meant, same
 from benchmarks.sentences.recorded import Ending, Sentence
-from benchmarks.sentences.replay import Replayed, replayed
+from benchmarks.sentences.replay import Replayed, replayed, speaker
 from executor.agent.proposals import Standing
+from executor.language.protocol import LanguageModel
 from executor.record.status import RunStatus
 
 ENDINGS: Final[dict[Ending, str]] = {
@@ -37,12 +38,15 @@ _STANDING: Final[dict[Standing, Ending]] = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One answer: what was to become of it, and what did; `violation` is what must not happen, if it did."""
+    """One answer: what it is that is wrong with it (`why`), if anything is, and what became of it.
+
+    `is_understood`: the sentence was taken to mean what it means. `violation` is what must not happen, if it did.
+    """
 
     sentence: Sentence
     why: str
-    expected: Ending
     ending: Ending | None
+    is_understood: bool
     violation: str = ""
     calls: int = 0
     tokens: int = 0
@@ -61,10 +65,23 @@ def judged(sentence: Sentence) -> list[Judged]:
 
 
 def _judged(sentence: Sentence, why: str, said: Sequence[Any], expected: Ending) -> Judged:
-    found = replayed(sentence, said)
+    found = replayed(sentence, speaker(sentence, said))
     ending = _ending(found, is_right=not why)
+    wrong = _harm(found, ending) or _otherwise(found, ending, expected) or ("" if why else _misunderstood(found))
+    return _as_judged(found, why, ending, wrong, is_understood=not (why or wrong))
+
+
+def heard(sentence: Sentence, model: LanguageModel) -> Judged:
+    """Return what becomes of `sentence`, as `model` understands it."""
+    found = replayed(sentence, model)
+    ending = _ending(found, is_right=True)
+    is_understood = ending == sentence.right_ends and not _misunderstood(found)
+    return _as_judged(found, "", ending, _harm(found, ending), is_understood=is_understood)
+
+
+def _as_judged(found: Replayed, why: str, ending: Ending | None, violation: str, *, is_understood: bool) -> Judged:
     usage = found.first.usage
-    return Judged(sentence, why, expected, ending, _violation(found, ending, expected, why), usage.calls, usage.tokens)
+    return Judged(found.sentence, why, ending, is_understood, violation, usage.calls, usage.tokens)
 
 
 def _ending(found: Replayed, *, is_right: bool) -> Ending | None:
@@ -76,8 +93,8 @@ def _ending(found: Replayed, *, is_right: bool) -> Ending | None:
         return None if found.has_effects else "reads"
     if proposal.improvised is not None:
         return "approved" if outcome.status is RunStatus.UNVERIFIED else None
-    if not outcome.succeeded or not found.simulated.holds(found.simulated.problem.goal.hard):
-        return None if not outcome.succeeded else "done" if is_right else "mended"
+    if not (outcome.succeeded and found.simulated.holds(outcome.state.problem.goal.hard)):
+        return None
     return "done" if is_right else "mended"
 
 
@@ -90,17 +107,22 @@ def _as_meant(found: Replayed) -> bool:
     return same(problem, wanted)
 
 
-def _violation(found: Replayed, ending: Ending | None, expected: Ending, why: str) -> str:
+def _harm(found: Replayed, ending: Ending | None) -> str:
+    """Return what must not happen, whatever a model says."""
     if found.person.misled:
         return "the words do not tell goals apart"
     if found.achieved.outcome is None and found.simulated.acts:
         return "something was done, and there was no run"
     if ending is None:
         return f"it ended as nothing may: {found.achieved.proposal.standing.name}, {found.achieved.outcome}"
-    if ending != expected:
-        reason = found.achieved.proposal.reason or found.achieved.proposal.words
-        return f"{expected} was expected, and it is {ending}: {reason}"
-    return "" if why else _misunderstood(found)
+    return ""
+
+
+def _otherwise(found: Replayed, ending: Ending | None, expected: Ending) -> str:
+    if ending == expected:
+        return ""
+    reason = found.achieved.proposal.reason or found.achieved.proposal.words
+    return f"{expected} was expected, and it is {ending}: {reason}"
 
 
 def _misunderstood(found: Replayed) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -92,3 +93,15 @@ def test_the_command_tells_what_became_of_the_answers() -> None:
     assert ran.exit_code == 0, ran.output
     assert "| all | 1 | 1/1 | 1 | 0 | 0 | 1 | 1 | 0 | 0 |" in ran.stdout
     assert CliRunner().invoke(app, ["sentences", "--only", "no such words"]).exit_code == 2
+
+
+def test_other_models_hear_the_sentences(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.yaml"
+    answers.write_text(
+        "goal:\n  - meanings: [{goal: ['summarised(survey)']}]\n  - meanings: [{goal: ['written(memo)']}]\n"
+    )
+    ran = CliRunner().invoke(app, ["sentences", "--only", "up the survey", "--language-model", f"script:{answers}"])
+    assert ran.exit_code == 0, ran.output
+    cells = [each.strip() for each in ran.stdout.splitlines()[-1].split("|")[1:-1]]
+    assert cells[:3] == ["all", "3", "1"]
+    assert cells[3:12] == ["1", "0", "0", "0", "1", "0", "0", "0", "0"]
