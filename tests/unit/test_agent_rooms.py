@@ -272,6 +272,11 @@ def two(room, _) -> bool:
     return len(room.errands) == 2
 
 
+def at_once(room, _) -> bool:
+    """Return whether the second request was heard."""
+    return len([turn for turn in room.record.turns if turn.who == "user"]) == 2
+
+
 def of(kind):
     """Return a function that says whether an event of a `kind` was heard."""
     return lambda _, heard: any(isinstance(each, kind) for each in heard)
@@ -388,6 +393,24 @@ def test_a_room_is_interrupted_and_taken_up() -> None:
     assert outcome.status is RunStatus.SUCCEEDED
     assert done == ["write ada", "mail ada"]
     assert room.errands == ()
+
+
+def test_stop_and_go_on_need_no_model() -> None:
+    gate = Gate()
+    agent, done = post(goal("told(ada)"), waived=True, gate=gate)
+    room = agent.room()
+
+    async def story():
+        (first, stopped), _ = await together(room, {"say": "Tell Ada."}, {"say": "Stop!"}, gate, at_once)
+        before = list(done)
+        return first, stopped, before, await room.achieve("go on")
+
+    first, stopped, before, last = asyncio.run(story())
+    assert first.outcome.status is stopped.outcome.status is RunStatus.WAITING
+    assert before == ["write ada"]
+    assert last.succeeded
+    assert done == ["write ada", "mail ada"]
+    assert len(agent.model.requests) == 1
 
 
 def test_what_waited_for_its_turn_is_done_after_a_restart(tmp_path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from executor.agent.reading.answer import INSTRUCTIONS, Meaning, Meanings
@@ -106,11 +107,16 @@ class Reader:
         meter = meter or Meter()
         before = meter.spent
         limits: dict[str, Any] = {"meter": meter, "rounds": self.rounds, "timeout": self.timeout}
+
+        def check(said: Meanings) -> Awaitable[list[str]]:
+            return asyncio.to_thread(judge, said)  # it may look for a while whether a goal can be reached
+
         if is_small(self.model):
             found = await chosen(self.model, (*context, asked), problem, **limits)
         else:
-            found = await answered(self.model, request, Meanings, check=judge, **limits)
-        understood = self._understood(judge, found.value, found.rounds, key, meter.spent - before)
+            found = await answered(self.model, request, Meanings, check=check, **limits)
+        spent = meter.spent - before
+        understood = await asyncio.to_thread(self._understood, judge, found.value, found.rounds, key, spent)
         return replace(understood, from_tools=found.from_tools)
 
     def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:

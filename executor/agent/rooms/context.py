@@ -11,6 +11,8 @@ from executor.language.protocol import Origin, Part
 YES: Final = frozenset({"yes", "y", "ok", "okay", "sure", "do it", "go ahead", "right", "yes please", "that is right"})
 NO: Final = frozenset({"no", "n", "nope", "do not", "don't", "cancel", "forget it", "never mind", "no thanks"})
 NEW: Final = frozenset({"new", "a new one", "create it", "make it", "it is new", "they are new", "yes, new"})
+STOP: Final = frozenset({"stop", "stop it", "halt", "wait", "pause", "hold on"})
+GO_ON: Final = frozenset({"go on", "continue", "resume", "carry on", "proceed"})
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 HOW: Final = """\
 Something is being done already. Say in 'relation' whether the user asks for something besides it (also), in its place
@@ -31,6 +33,16 @@ def decision(text: str) -> bool | None:
     """Return whether `text` says yes, or no; None where it says something else."""
     plain = _plain(text)
     return True if plain in YES else False if plain in NO else None
+
+
+def is_stop(text: str) -> bool:
+    """Return whether `text` asks to stop for now."""
+    return _plain(text) in STOP
+
+
+def is_go_on(text: str) -> bool:
+    """Return whether `text` asks to go on with what was stopped."""
+    return _plain(text) in GO_ON
 
 
 def is_new(text: str) -> bool:

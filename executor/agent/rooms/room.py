@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from executor.agent.events import AgentEvent, Finished, Heard
 from executor.agent.proposals import Achieved, Proposal, Standing
-from executor.agent.rooms.context import context_of, decision
+from executor.agent.rooms.context import context_of, decision, is_go_on, is_stop
 from executor.agent.rooms.errands import Errands
 from executor.agent.rooms.opened import Opened
 from executor.agent.rooms.record import Errand, RoomRecord
@@ -61,7 +61,9 @@ class Room:
         tell(Heard(str(request)))
         if isinstance(request, str):
             self.note(self.record.said("user", request))
-        achieved = await self._answered(request, tell) if isinstance(request, str) else None
+        achieved = None
+        if isinstance(request, str):
+            achieved = await self._directed(request, tell) or await self._answered(request, tell)
         if achieved is None:
             achieved = await self._asked_for(request, priority, memory or {}, tell)
         self.note(self.record.said("agent", _reply(achieved)))
@@ -96,6 +98,19 @@ class Room:
         is_open = bool(proposal.question) and not may_be_done and proposal.standing is not Standing.DECLINED
         self.note(self.record.model_copy(update={"open": self._opened.keep(proposal) if is_open else None}))
         return await self._errands.done(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
+
+    async def _directed(self, text: str, tell: Tell) -> Achieved | None:
+        """Stop what is at work where `text` asks for that, or go on with what was stopped; None where it does not."""
+        active = self._errands.active
+        if active is not None and is_stop(text):
+            self.interrupt()
+            outcome: Outcome = await self._agent.runs.at_work(active.run).run
+            return Achieved(active.proposal, outcome)
+        stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
+        if not stopped or self.record.open is not None or any(self._errands.asked()):
+            return None
+        ended = await self.resume(tell=tell)
+        return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
 
     async def _answered(self, text: str, tell: Tell) -> Achieved | None:
         """Return what becomes of a run that waits for the answer `text`; None where it answers nothing."""
