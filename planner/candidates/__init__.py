@@ -8,6 +8,7 @@ completions  the ways on from a state, the next best one whenever it is asked fo
 listing      raising the bound until there are plans enough
 iterator     plans for whoever asks for them, within limits
 iterate      `candidates`: those of a classical problem, checked
+filling      plans of which nothing is proved
 best         `k_best`: a set of plans, and what is proved of it
 walks        plans drawn at random
 drawing      those within a bound, one after the other

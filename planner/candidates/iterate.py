@@ -10,7 +10,6 @@ from planner.errors import InputError, UnsupportedError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
-from planner.model.unclear import constraint_on_derived
 from planner.task import INFINITY
 
 if TYPE_CHECKING:
@@ -59,12 +58,12 @@ def candidates(
         if is_other_problem(problem):
             return problem.candidates(budget, which)
         raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+    if problem.unknown:
+        raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     takes = ("budgets", "deadlines", "soft goals", "soft constraints")
     refused = unsupported(problem, takes)
     if refused is not None:
         raise UnsupportedError(refused.reason)
-    if (derived := constraint_on_derived(problem)) is not None:
-        raise UnsupportedError(f"candidates under the constraint '{derived}' on derived facts")
     if creates_objects(problem.domain):
         raise UnsupportedError("candidates where actions create objects")
     return ClassicalCandidates(problem, budget, which)

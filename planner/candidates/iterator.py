@@ -92,6 +92,13 @@ class Candidates(Iterator[Plan]):
             bound = self._listing.lower_bound if self.misses_none else self._listing.optimum
         return exact(EXACT.divide(Decimal(bound), self._task.resolution if self._task else 1))
 
+    @property
+    def most(self) -> Number | None:
+        """What a plan may cost; None as long as the cheapest is not known, or where any may be given."""
+        if self._most is None or self._which.within is None or self._task is None:
+            return None
+        return exact(EXACT.divide(Decimal(self._most), self._task.resolution))
+
     def __next__(self) -> Plan:
         for plan in self._limited(self._plans):
             return plan

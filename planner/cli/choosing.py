@@ -34,6 +34,8 @@ def add_choosing(parser: Parser) -> None:
     orders = "A plan for each order of independent steps."
     parser.add_argument("--orders", action="store_true", help=orders)
     parser.add_argument("--wasteful", action="store_true", help="Plans with steps that could be left out, too.")
+    fill = "Where time ends before there are K, plans of which nothing is proved, too."
+    parser.add_argument("--fill", action="store_true", help=fill)
     far = (
         "K plans that differ as much as can be, by their actions or by what provides what, within F (2) of the optimum."
     )
@@ -77,6 +79,7 @@ def run_choosing(
     within: Decimal | None,
     orders: bool,
     wasteful: bool,
+    fill: bool,
     diverse: str | None,
     least: Decimal | None,
     rank: str | None,
@@ -102,7 +105,7 @@ def run_choosing(
             loaded = wishing(_loaded(domain, problem, budget, deadline), soft)
             with watchman.searching() as cancel:
                 limits: dict[str, Any] = {"time_limit": left(time_limit, started), "memory_limit": memory}
-                which = {"within": within, "orders": orders, "wasteful": wasteful}
+                which = {"within": within, "orders": orders, "wasteful": wasteful, "fill": fill}
                 found = _found(loaded, candidates, diverse, least, cancel=cancel, **which, **limits)
             ranking = _ranked(found, rank, rule, pareto=pareto)
     except UnsupportedError as error:
@@ -147,9 +150,9 @@ def _found(loaded: Any, number: int | None, by: str | None, least: Decimal | Non
         return k_best(loaded, number, **options)
     from planner.candidates import diverse  # noqa: PLC0415 - as above
 
-    for name in ("orders", "wasteful"):
+    for name in ("orders", "wasteful", "fill"):
         if options.pop(name):
-            raise InputError(f"--diverse goes without --{name}", hint="it compares plans without orders or waste")
+            raise InputError(f"--diverse goes without --{name}", hint="leave it out")
     bounds = {"within": options.pop("within"), "least": least}
     given: dict[str, Any] = {name: value for name, value in bounds.items() if value is not None}
     return diverse(loaded, number, by=by, **given, **options)
@@ -181,7 +184,9 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
 
 
 def _headed(plan: Plan, found: CandidateSet) -> str:
-    return f"; candidate {found.plans.index(plan) + 1}\n{_text(plan)}"
+    number = found.plans.index(plan) + 1
+    doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""
+    return f"; candidate {number}{doubt}\n{_text(plan)}"
 
 
 def _text(plan: Plan) -> str:

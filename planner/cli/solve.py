@@ -72,7 +72,7 @@ def run(started: float, *, objective: str | None, penalty: Number | None, **opti
         raise InputError("--penalty is for policies", hint="add '--objective cost'")
     if options["candidates"] is not None or options["within"] is not None:
         return run_choosing(started, **options)
-    for name in ("candidates", "within", "orders", "wasteful", "diverse", "least", "rank", "rule", "pareto"):
+    for name in ("candidates", "within", "orders", "wasteful", "fill", "diverse", "least", "rank", "rule", "pareto"):
         if options.pop(name):
             raise InputError(f"--{name} is for several plans", hint="add '--candidates 5'")
     return run_search(started, **options)

@@ -1,4 +1,4 @@
-"""Which constraints rest on facts that are declared unknown, or that are derived."""
+"""Which constraints rest on facts that are declared unknown."""
 
 from __future__ import annotations
 
@@ -22,11 +22,6 @@ def constraint_on_unknown(problem: Problem) -> Constraint | None:
         hidden |= {axiom.predicate for axiom in axioms if _reads(axiom.condition, hidden)}
         hidden |= {name for when in effects if _reads(when.requires, hidden) for name in _written(when)}
     return _constraint_on(problem, hidden)
-
-
-def constraint_on_derived(problem: Problem) -> Constraint | None:
-    """Return a constraint of `problem` that reads derived facts; None where none does."""
-    return _constraint_on(problem, problem.domain.derived) if problem.constraints else None
 
 
 def _constraint_on(problem: Problem, predicates: Collection[str]) -> Constraint | None:

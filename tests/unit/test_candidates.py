@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
@@ -122,6 +123,60 @@ def test_with_a_deadline_nothing_is_proved_unless_all_is_looked_at():
     assert k_best(problem, 1, wasteful=True).proved
 
 
+def test_the_factor_is_one_of_the_cheapest_that_meets_the_deadline():
+    domain = Domain("timely")
+    for cost, seconds in ((1, 60), (10, 20), (11, 10), (12, 5)):
+        domain.action(f"way{cost}", provides=["there"], cost=cost, duration=seconds)
+    problem = domain.problem(goal=["there"], deadline=30)
+    assert [plan.cost for plan in candidates(problem, within=1.1)] == [10, 11]
+
+
+def dice(count):
+    """A problem whose cheapest plan takes long to prove: so many dice to turn to six, one step at a time."""
+    domain = Domain("dice", types=["die", "side"])
+    domain.action(
+        "turn",
+        {"die": "die", "before": "side", "after": "side", "other": "die"},
+        requires=["shows(die, before)", "beside(before, after)", "shows(other, before)", "die != other"],
+        provides=["shows(die, after)"],
+        modifies=["shows(die, _)"],
+        cost=3,
+    )
+    domain.action(
+        "roll",
+        {"die": "die", "before": "side", "after": "side"},
+        requires=["shows(die, before)"],
+        provides=["shows(die, after)"],
+        modifies=["shows(die, _)"],
+        cost=20,
+    )
+    sides = [f"s{number}" for number in range(1, 7)]
+    dies = [f"d{number}" for number in range(count)]
+    return domain.problem(
+        objects={**dict.fromkeys(dies, "die"), **dict.fromkeys(sides, "side")},
+        initial=[
+            *(f"shows({die}, {sides[place % 4]})" for place, die in enumerate(dies)),
+            *(f"beside({one}, {other})" for one, other in pairwise(sides)),
+        ],
+        goal=[f"shows({die}, s6)" for die in dies],
+    )
+
+
+def test_a_set_is_filled_with_what_is_not_proved_where_time_ends(monkeypatch):
+    problem = dice(10)
+    assert k_best(problem, 3, time_limit=0.2).plans == ()
+    monkeypatch.setattr(sys.modules["planner.candidates.best"], "SHARE", 0.8)
+    found = k_best(problem, 3, time_limit=1.5, fill=True)
+    assert found.stopped_by is StoppedBy.TIME
+    assert (found.proved, len(found.plans)) == (False, found.unproved)
+    assert found.unproved >= 1
+    assert all(validate(problem, plan).valid for plan in found.plans)
+    assert all(plan.cost >= found.lower_bound for plan in found.plans)
+    assert "of which nothing is proved; others cost" in found.summary()
+    assert found.to_dict()["unproved"] == found.unproved
+    assert k_best(ways([1, 2]), 2, fill=True).unproved == 0
+
+
 def test_wasteful_plans_are_given_on_request():
     problem = switches(1)
     assert candidates(problem).lower_bound == 0
@@ -201,5 +256,5 @@ def test_mistakes_are_named(options, message):
 
 def test_what_is_not_taken_is_named():
     unknown = replace(ways([1]), unknown=(Atom("there", ()),))
-    with pytest.raises(UnsupportedError, match="unknown facts"):
+    with pytest.raises(UnsupportedError, match="facts are unknown"):
         candidates(unknown)

@@ -37,8 +37,15 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--rule": ("never -x", ["never -x"]),
     "--plan-file": ("a=b", Path("a=b")),
 }
-FLAGS = {"--tree": "tree", "--orders": "orders", "--wasteful": "wasteful", "--pareto": "pareto", "--json": "json"}
-FLAGS |= {"--quiet": "quiet", "-q": "quiet"}
+FLAGS = {
+    "--tree": "tree",
+    "--orders": "orders",
+    "--wasteful": "wasteful",
+    "--fill": "fill",
+    "--pareto": "pareto",
+    "--json": "json",
+}
+FLAGS |= {"--fill": "fill", "--quiet": "quiet", "-q": "quiet"}
 DEFAULTS = {
     "problem": None,
     "mode": "anytime",
