@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from executor.agent.planning import TEMPLATE
 from executor.agent.proposals import Proposal, Standing
 from executor.planning import Planned
 from executor.plans.action_plan import ActionPlan
@@ -47,4 +48,14 @@ def basis_of(proposal: Proposal) -> Basis:
         tokens=proposal.usage.tokens,
         cost=proposal.usage.money,
         saved={name: amount for name, amount in proposal.saved.to_dict().items() if amount},
+        drawn=_drawn(proposal),
     )
+
+
+def _drawn(proposal: Proposal) -> str:
+    """Return who drew the plan up, where it was not searched for."""
+    if proposal.repaired is not None:
+        return f"somebody else drew it up; {proposal.repaired.status.value}"
+    if proposal.result is not None and proposal.result.statistics.search == TEMPLATE:
+        return proposal.result.reason
+    return "it was found before, for such a problem" if proposal.saved.seconds else ""

@@ -91,7 +91,9 @@ def _of_run(state: RunState) -> Iterator[Choice]:
     basis = state.plan.basis
     yield from _of_goal(basis)
     found = [record for record in state.steps.values() if not record.because]
-    yield Choice(f"a plan of {len(found)} steps", By.PLANNER, "; ".join(str(each.step) for each in found))
+    listed = "; ".join(str(each.step) for each in found)
+    drawn, by = (f"{basis.drawn}: ", By.HOST) if basis.drawn else ("", By.PLANNER)
+    yield Choice(f"a plan of {len(found)} steps", by, f"{drawn}{listed}")
     for part, steps in basis.unverified.items():
         because = f"nothing in the domain expresses {part!r}, and somebody has to approve"
         yield Choice(", ".join(steps), By.MODEL, because, basis.proposing)

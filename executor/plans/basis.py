@@ -14,6 +14,7 @@ class Basis(BaseModel):
     approval, and a run of the plan is `UNVERIFIED` at best. `proposing` is what the model said to that. `left` are
     parts that nothing serves: without them, a run is `LOWERED` at best. `tokens` and `cost`, money, are what reading
     and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and tokens.
+    `drawn` says who drew the plan up, where it was not searched for.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -28,6 +29,7 @@ class Basis(BaseModel):
     tokens: int = 0
     cost: float = 0.0
     saved: dict[str, float] = {}
+    drawn: str = ""
 
     @property
     def proposed(self) -> frozenset[str]:

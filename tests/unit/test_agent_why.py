@@ -162,3 +162,17 @@ def test_data_come_from_results_of_earlier_runs_as_long_as_the_facts_hold() -> N
     agent.world.handler("look_up")(lambda **_: False)
     assert asyncio.run(agent.achieve(["sung(ben)"], memory={"song": "a hymn"})).succeeded
     assert agent.runs.results == {}
+
+
+def test_plans_that_were_not_searched_for_say_where_they_come_from() -> None:
+    agent, _ = post()
+    proposal = asyncio.run(agent.repair(["sing(ada)"], ["sung(ada)"]))
+    achieved = asyncio.run(agent.carry_out(proposal, memory={"song": "a hymn"}))
+    (plan,) = [each for each in agent.why(achieved.outcome.run).choices if each.what.startswith("a plan")]
+    assert (plan.by, plan.because) == (By.HOST, "somebody else drew it up; it works as it stands: sing(ada)")
+    template = agent.lift(achieved.outcome, "song")
+    agent.proposer.planner.templates = [template]
+    agent.problem = replace(agent.problem, initial=())
+    achieved = asyncio.run(agent.achieve(["sung(ben)"], memory={"song": "a hymn"}))
+    (plan,) = [each for each in agent.why(achieved.outcome.run).choices if each.what.startswith("a plan")]
+    assert (plan.by, plan.because) == (By.HOST, "by the template 'song': sing(ben)")
