@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from executor.agent.foreign import Repaired, RepairStatus, repair
     from executor.agent.missing import Missing
     from executor.agent.proposals import Achieved, Proposal, Standing
+    from executor.agent.reading import Readings
     from executor.agent.rooms import Room
     from executor.agent.why import Why
     from executor.engine import Executor
@@ -72,6 +73,7 @@ __all__ = [
     "Policy",
     "Proposal",
     "Provenance",
+    "Readings",
     "Recovery",
     "RepairStatus",
     "Repaired",
@@ -103,6 +105,7 @@ _MODULES = {
     "agent.events": "AgentEvent",
     "agent.missing": "Missing",
     "agent.proposals": "Achieved Proposal Standing",
+    "agent.reading": "Readings",
     "agent.rooms": "Room",
     "agent.why": "Why",
     "engine": "Executor",

@@ -8,6 +8,7 @@ from typing import Any, Final
 from executor.agent.basing import CONFIRMS
 from executor.agent.confirming import Confirm, confirmed
 from executor.agent.events import AgentEvent, Decided, Finished, Heard
+from executor.agent.keeping import File, Kept
 from executor.agent.lifting import lifted
 from executor.agent.planning import Planner
 from executor.agent.proposals import Achieved, Proposal, Standing
@@ -42,7 +43,8 @@ class Agent:
     not asked about. What no fact expresses, and what tools returned may have led to, somebody always has to confirm.
     `open_types` are those of which sentences may name new objects. `allowance` is what each request may spend on the
     model. Plans come by the first of the `templates` that fits, from the `cache`, or by search (`mode` and
-    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. The working memory of each run
+    `time_limit`); what somebody has confirmed a sentence to mean is kept in `readings`. Each of these three may be a
+    file; with one for `cache`, that has the readings, too. The working memory of each run
     begins with `memory`, and data may come from what steps of earlier runs returned. All else is for the executor.
     """
 
@@ -58,9 +60,9 @@ class Agent:
         allowance: Allowance | None = None,
         mode: str = "anytime",
         time_limit: float | None = TIME_LIMIT,
-        cache: PlanCache | None = None,
-        templates: Sequence[Template] = (),
-        readings: Readings | None = None,
+        cache: PlanCache | File | None = None,
+        templates: Sequence[Template] | File = (),
+        readings: Readings | File | None = None,
         memory: Mapping[str, Any] | None = None,
         **executing: Any,
     ) -> None:
@@ -70,8 +72,9 @@ class Agent:
         self.allowance = allowance or Allowance()
         now = problem or Domain.of(self.world.model).problem()
         self.runs = Runs(self.executor, now, model, self.allowance, memory or {})
-        planner = Planner(cache, templates, mode, time_limit)
-        self.proposer = Proposer(self.world, model, open_types, waived, planner, readings)
+        self._kept = Kept.of(cache, templates, readings, self.world.model)
+        planner = Planner(self._kept.cache, self._kept.templates, mode, time_limit)
+        self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings)
         self._confirm = confirm
         self._rooms: dict[str, Room] = {}
 
@@ -83,6 +86,11 @@ class Agent:
     @problem.setter
     def problem(self, problem: Problem) -> None:
         self.runs.problem = problem
+
+    @property
+    def savings(self) -> dict[str, float]:
+        """How often plans, templates and readings were there already, and what that saved; see `Kept.to_dict`."""
+        return {**self._kept.to_dict(), "templates": self.proposer.planner.used}
 
     def room(self, name: str = "") -> Room:
         """Return the conversation of this `name`, of a place or a person; the journal keeps it, if there is one."""

@@ -146,3 +146,20 @@ def test_what_is_remembered_is_confirmed_again() -> None:
     readings = Readings()
     run_virtual(agent(SUM_UP, *FILL, confirm=lambda _: True, readings=readings).achieve(SENTENCE))
     assert plan(agent({"meanings": []}, readings=readings), SENTENCE).standing is Standing.UNCONFIRMED
+
+
+def test_files_will_do_and_what_they_save_is_counted(tmp_path) -> None:
+    path, how = tmp_path / "kept.db", tmp_path / "templates.yaml"
+    how.write_text("templates: {address: {parameters: {who: Person}, steps: [look_up_address(who)]}}")
+    first = agent(SUM_UP, *FILL, confirm=lambda _: True, cache=path)
+    run_virtual(first.achieve(SENTENCE))
+    second = agent(*FILL, confirm=lambda _: True, cache=str(path), templates=how)
+    run_virtual(second.achieve(SENTENCE))
+    plan(second, ["address_known(ada)"])
+    saved = second.savings
+    assert (saved["hits"], saved["misses"], saved["adapted"], saved["templates"]) == (1, 0, 0, 1)
+    assert (saved["read"], saved["calls"]) == (1, 1)
+    assert saved["tokens"] > 0
+    assert agent().savings == {"templates": 0}
+    with pytest.raises(InputError, match="no cache"):
+        agent(cache=how)
