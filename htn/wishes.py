@@ -72,18 +72,24 @@ def solve_with_wishes(problem: HtnProblem, solve: Callable[..., Result], **optio
     return _HtnWishing(problem, options.pop("on_progress", None)).answer(without_wishes(problem), solve, options)
 
 
+def bare(plan: Plan, problem: HtnProblem) -> Plan:
+    """Return `plan` as one of `problem`: without the tasks, and the steps, that settle wishes."""
+    own, tree = problem.classical.domain.actions, plan.tree
+    plain = replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=problem)
+    if tree is None:
+        return plain
+    kept = [place for place, node in enumerate(tree.nodes) if not node.task.predicate.startswith("@")]
+    number = {place: new for new, place in enumerate(kept)}
+    nodes = tuple([_renumbered(tree.nodes[place], number) for place in kept])
+    return replace(plain, tree=Decomposition(nodes, _numbers(tree.roots, number), tree.binding))
+
+
 class _HtnWishing(Wishing):
     """Plans with a decomposition."""
 
     def bare(self, plan: Plan) -> Plan:
         """Return `plan` without the tasks, and the steps, that settle wishes."""
-        bare, tree = super().bare(plan), plan.tree
-        if tree is None:
-            return bare
-        kept = [place for place, node in enumerate(tree.nodes) if not node.task.predicate.startswith("@")]
-        number = {place: new for new, place in enumerate(kept)}
-        nodes = tuple([_renumbered(tree.nodes[place], number) for place in kept])
-        return replace(bare, tree=Decomposition(nodes, _numbers(tree.roots, number), tree.binding))
+        return bare(plan, self.problem)
 
     def verdict(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""

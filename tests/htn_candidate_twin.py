@@ -20,7 +20,7 @@ Known = dict[Steps, Number]
 
 
 def plans(problem: HtnProblem, most: int) -> tuple[Known, Number | None]:
-    """All plans that cost less than some cost, with their costs, and that cost: None where these are all."""
+    """All plans that charge less than some cost, with their charges, and that cost: None where these are all."""
     world = World(problem)
     progression, ticket, seen = Progression(world, most), count(), set()
     queue = [(0, next(ticket), 0, remaining_of(start), ()) for start in progression.hierarchy.starts()]
@@ -33,7 +33,7 @@ def plans(problem: HtnProblem, most: int) -> tuple[Known, Number | None]:
         if len(seen) > most or len(remaining) > MOST_TASKS:
             return {each: price for each, price in found.items() if price < cost}, cost
         if not remaining and world.is_end(state):
-            found[steps] = cost
+            found[steps] = cost + world.forgone(state)
         for step, after, rest in progression.moves(state, remaining):
             more = () if step is None else (step,)
             heapq.heappush(queue, (cost + sum(one.cost for one in more), next(ticket), after, rest, (*steps, *more)))

@@ -18,14 +18,16 @@ from planner.answer import unsupported
 from planner.budget import Budget, Finishing
 from planner.candidates.commuting import Commuting
 from planner.candidates.items import Items
-from planner.candidates.iterator import Candidates, Making, Which
+from planner.candidates.iterator import Candidates, Making, Which, no_limit
 from planner.candidates.listing import Listing
 from planner.candidates.variants import Variants
 from planner.compiled import library
 from planner.errors import UnsupportedError
 from planner.model.domain import creates_objects
 from planner.plan import Plan
+from planner.records import replace
 from planner.task import Task
+from planner.wishes import valued
 
 
 def candidates(problem: HtnProblem, budget: Budget, which: Which) -> Candidates:
@@ -34,9 +36,13 @@ def candidates(problem: HtnProblem, budget: Budget, which: Which) -> Candidates:
     Plans with the same steps are one, whatever they came of. Raises `UnsupportedError` for problems that it does not
     take.
     """
-    refused = unsupported(problem.classical)
+    if problem.classical.unknown:
+        raise UnsupportedError("candidates of tasks where facts are unknown")
+    refused = unsupported(problem.classical, takes=("budgets", "soft goals", "soft constraints"))
     if refused is not None:
-        raise UnsupportedError(refused.reason)
+        raise UnsupportedError(
+            refused.reason.removesuffix(" yet").replace("search", "the search for candidates of tasks")
+        )
     if creates_objects(problem.classical.domain):
         raise UnsupportedError("candidates where actions create objects")
     return HtnCandidates(problem, budget, which)
@@ -46,7 +52,8 @@ class HtnCandidates(Candidates):
     """The plans of a hierarchical problem."""
 
     def _prepared(self) -> tuple[Task, Listing, Making] | None:
-        found = ground(without_constraints(self.problem), self._budget)
+        plain = _without_wishes(self.problem)
+        found = ground(plain, self._budget)
         if found.unreachable_goal is not None or found.root is None:
             return None
         check = self._budget.check
@@ -54,8 +61,9 @@ class HtnCandidates(Candidates):
         space = progress.nodes.space
         exploring = Exploring(progress, Variants(space.task).first)
         commuting = None if self._which.orders else _commuting(space.task, found, self.problem)
-        listing = HtnListing(space, exploring, commuting, self._which.limit, check, frugal=not self._which.wasteful)
-        return space.task, listing, Handing(self.problem, found, exploring).plan
+        limit = no_limit if self.problem.classical.is_limited else self._which.limit
+        listing = HtnListing(space, exploring, commuting, limit, check, frugal=not self._which.wasteful)
+        return space.task, listing, Handing(self.problem, plain, found, exploring).plan
 
 
 def _commuting(task: Task, ground: GroundHtn, problem: HtnProblem) -> Commuting:
@@ -63,19 +71,44 @@ def _commuting(task: Task, ground: GroundHtn, problem: HtnProblem) -> Commuting:
     return Commuting(task, Items(problem.classical), others=read)
 
 
+def _without_wishes(problem: HtnProblem) -> HtnProblem:
+    if not problem.classical.wishes:
+        return without_constraints(problem)
+    from htn.wishes import without_wishes  # noqa: PLC0415 - few problems need it
+
+    return without_wishes(problem)
+
+
 class Handing:
-    """Makes plans of actions, with the decompositions that `exploring` knows, and checks them."""
+    """Makes plans for `problem` of actions, with the decompositions that `exploring` knows, and checks them.
 
-    def __init__(self, problem: HtnProblem, ground: GroundHtn, exploring: Exploring) -> None:
-        self._problem, self._ground, self._exploring = problem, ground, exploring
+    `ground` was made of the `plain` one, without wishes and constraints.
+    """
 
-    def plan(self, actions: Sequence[int]) -> Plan:
-        """Return the plan."""
+    def __init__(self, problem: HtnProblem, plain: HtnProblem, ground: GroundHtn, exploring: Exploring) -> None:
+        self._problem, self._plain, self._ground, self._exploring = problem, plain, ground, exploring
+        self._unlimited = replace(problem, classical=replace(problem.classical, budgets={}))
+
+    def plan(self, actions: Sequence[int]) -> Plan | None:
+        """Return the plan; None where it breaks a budget, or forgoes a wish that comes true."""
         part = self._exploring.latest
         assert part is not None  # noqa: S101 - the plan was found there
         with Finishing():
-            plan = plan_of(tree_of(self._ground, moves_of(part, actions)), self._problem, self._ground)
-            verdict = validate(self._problem, plan)
+            whole = plan_of(tree_of(self._ground, moves_of(part, actions)), self._plain, self._ground)
+            plan = self._declared(whole)
+            verdict = validate(self._unlimited, plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        return plan
+            if self._problem.classical.budgets and not validate(self._problem, plan).valid:
+                return None
+        if not self._problem.classical.wishes:
+            return plan
+        plan = valued(plan, verdict)
+        return plan if plan.charge == whole.cost else None
+
+    def _declared(self, plan: Plan) -> Plan:
+        if not self._problem.classical.wishes:
+            return replace(plan, problem=self._problem)
+        from htn.wishes import bare  # noqa: PLC0415 - as above
+
+        return bare(plan, self._problem)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from planner.annotations import TYPE_CHECKING
 from planner.answer import unsupported
 from planner.budget import Budget, check_limits
-from planner.candidates.iterator import Candidates, Making, Which, checked_factor
+from planner.candidates.iterator import Candidates, Making, Which, checked_factor, no_limit
 from planner.errors import InputError, UnsupportedError
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
-from planner.task import INFINITY
 
 if TYPE_CHECKING:
     import threading
@@ -103,7 +102,7 @@ class ClassicalCandidates(Candidates):
 
         check, space, wasteful = self._budget.check, Space(task), self._which.wasteful
         explored = exploration(Workplace(task, space, Run(), check), past_goals=wasteful)
-        limit = _no_limit if self.problem.is_limited else self._which.limit
+        limit = no_limit if self.problem.is_limited else self._which.limit
         return Listing(space, explored, self._commuting(task), limit, check, frugal=not wasteful)
 
     def _commuting(self, task: Task) -> Commuting | None:
@@ -113,7 +112,3 @@ class ClassicalCandidates(Candidates):
         if self._which.orders:
             return None
         return Commuting(task, Items(self.problem), strict=self.problem.deadline is not None)
-
-
-def _no_limit(_optimum: int) -> int:
-    return INFINITY - 1

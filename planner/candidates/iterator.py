@@ -52,6 +52,11 @@ def checked_factor(within: Any) -> Decimal | None:
     return factor
 
 
+def no_limit(_optimum: int) -> int:
+    """Return the most that a plan may cost as long as it is not known which keeps all limits."""
+    return INFINITY - 1
+
+
 class Candidates(Iterator[Plan]):
     """Plans by their costs.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from itertools import islice
 
@@ -10,9 +11,11 @@ from htn_candidate_twin import HtnTraces, is_wasteful, plans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from htn.testing import ORDERED, PARTIAL, WILD, HtnFeatures, random_htn
+from htn.testing import ORDERED, PARTIAL, USUAL, WILD, HtnFeatures, random_htn
 from htn.verify import validate
 from planner import StoppedBy, candidates
+from planner.records import replace
+from planner.testing import with_random_constraints, with_random_wishes
 
 seeds = st.integers(0, 10**9)
 NODES = 400
@@ -49,3 +52,46 @@ def test_the_plans_are_those_of_brute_force(kind, orders, wasteful, seed):
     assert {*mine} >= {each for each, found in sure.items() if all(found)}
     if last is None and listed.stopped_by is StoppedBy.EXHAUSTED:
         assert listed.complete
+
+
+def budgeted(seed):
+    rng = random.Random(seed)
+    problem = random_htn(rng)
+    uses = {name: {"money": (rng.randint(0, 3),)} for name in problem.domain.classical.actions}
+    actions = {name: replace(each, uses=uses[name]) for name, each in problem.domain.classical.actions.items()}
+    return _with(problem, actions, budgets={"money": rng.randint(0, 8)})
+
+
+def wishful(seed):
+    rng = random.Random(seed)
+    problem = random_htn(rng)
+    classical = with_random_constraints(with_random_wishes(problem.classical, rng, USUAL), rng, USUAL, soft=0.5)
+    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+
+
+def _with(problem, actions, **fields):
+    classical = replace(problem.classical.domain, actions=actions)
+    return replace(
+        problem,
+        domain=replace(problem.domain, classical=classical),
+        classical=replace(problem.classical, domain=classical, **fields),
+    )
+
+
+@pytest.mark.parametrize("wasteful", [False, True])
+@pytest.mark.parametrize("drawn", [budgeted, wishful])
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_budgets_and_wishes_hold_for_the_plans_of_tasks(drawn, wasteful, seed):
+    problem = drawn(seed)
+    known, last = plans(problem, NODES)
+    listed = candidates(problem, orders=True, wasteful=wasteful, time_limit=0.2)
+    found = [*islice(listed, PLANS)]
+    assert [plan.charge for plan in found] == sorted(plan.charge for plan in found)
+    assert all(validate(problem, plan).valid and plan.problem is problem for plan in found)
+    cheap = {plan.steps: plan.charge for plan in found if last is None or plan.charge < last}
+    assert len({plan.steps for plan in found}) == len(found)
+    assert cheap.items() <= known.items()
+    for steps, charge in known.items():
+        if listed.lower_bound is None or charge < listed.lower_bound:
+            assert steps in cheap or (not wasteful and is_wasteful(known, steps))

@@ -94,9 +94,18 @@ def test_candidates_of_tasks_are_ranked():
     assert len(rank(k_best(trip(), 5).plans, "cost, length", pareto=True).ranked) == 2
 
 
+def test_budgets_and_wishes_count():
+    assert [plan.cost for plan in candidates(trip(budgets={"cost": 8}))] == [6]
+    wished = trip(goal={"soft": {"ticket": 5}})
+    assert [(plan.cost, plan.charge, plan.utility) for plan in candidates(wished)] == [(6, 6, 5), (10, 15, 0)]
+    assert [plan.cost for plan in candidates(wished, within=2)] == [6]
+
+
 def test_what_is_not_taken_is_named():
-    with pytest.raises(UnsupportedError, match="budget"):
-        candidates(trip(budgets={"cost": 8}))
+    with pytest.raises(UnsupportedError, match="deadlines"):
+        candidates(trip(deadline=30))
+    with pytest.raises(UnsupportedError, match="facts are unknown"):
+        candidates(trip(unknown=["ticket"]))
 
 
 FILE = """
