@@ -190,7 +190,6 @@ async def _interrupted(agent: Agent, setting: Setting, carried: Carried) -> None
         run.interrupt()
     carried.note(Achieved(proposal, await run))
     if carried.outcomes[-1].status.name == "WAITING":
-        carried.model.begin()
         try:
             carried.note(Achieved(proposal, await agent.resume(run.id)))
         except RunError as error:

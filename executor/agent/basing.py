@@ -45,6 +45,7 @@ def basis_of(proposal: Proposal) -> Basis:
         unverified={} if found is None else found.unverified,
         proposing="" if found is None else found.thought,
         left=() if found is None else found.left,
+        calls=proposal.usage.calls,
         tokens=proposal.usage.tokens,
         cost=proposal.usage.money,
         saved={name: amount for name, amount in proposal.saved.to_dict().items() if amount},

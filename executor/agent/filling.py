@@ -24,7 +24,7 @@ from executor.world.results import Metrics
 from planner.documents.atoms import Notation
 from planner.model import DataParameter
 from planner.model.actions import REQUIRED
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 LONGEST: Final = 2_000
 """Characters that are shown of one value."""
@@ -79,16 +79,15 @@ class Filler:
                 found = await self._asked(request, [*parts, *returned]) if marked else found
         except ModelError as error:
             if not required(request):
-                return Fillings({}, metrics=self._metrics(before))
-            return Fillings({}, question=_question(request, ""), known=(str(error),), metrics=self._metrics(before))
-        return self._fillings(request, found, before, marked=marked)
+                return self._paid(Fillings({}), before)
+            return self._paid(Fillings({}, question=_question(request, ""), known=(str(error),)), before)
+        return self._paid(self._fillings(request, found, marked=marked), before)
 
-    def _fillings(self, request: FillRequest, found: Filled, before: Usage, *, marked: bool) -> Fillings:
-        metrics = self._metrics(before)
+    def _fillings(self, request: FillRequest, found: Filled, *, marked: bool) -> Fillings:
         if self._lacking(request, found):
-            return Fillings({}, found.thought, question=_question(request, found.question), metrics=metrics)
+            return Fillings({}, found.thought, question=_question(request, found.question))
         values = {name: getattr(found.values, name) for name in found.values.model_fields_set}
-        return Fillings(values, found.thought, marked, metrics)
+        return Fillings(values, found.thought, marked)
 
     async def _asked(self, request: FillRequest, parts: list[Part]) -> Filled:
         kind = answer_of(request)
@@ -102,9 +101,10 @@ class Filler:
     def _lacking(self, request: FillRequest, found: Filled) -> list[str]:
         return [each.name for each in required(request) if each.name not in found.values.model_fields_set]
 
-    def _metrics(self, before: Usage) -> Metrics:
-        spent = self.meter.spent
-        return Metrics(0.0, spent.tokens - before.tokens, spent.money - before.money)
+    def _paid(self, found: Fillings, before: Usage) -> Fillings:
+        """Return `found` with what asking took."""
+        took = self.meter.spent - before
+        return replace(found, metrics=Metrics(0.0, took.tokens, took.money), calls=took.calls)
 
     def _parts(self, request: FillRequest) -> Iterator[Part]:
         """Yield what is said, declared and known otherwise than from tools."""

@@ -15,7 +15,7 @@ from executor.engine import Executor
 from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
-from executor.language.protocol import LanguageModel
+from executor.language.protocol import LanguageModel, Usage
 from executor.planning import Planned, reserved
 from executor.plans.basis import Basis
 from executor.record.events import Asked
@@ -65,8 +65,10 @@ class Runs:
 
     def take_up(self, run: str, **given: Any) -> Run:
         """Begin to take up a run; see `Executor.take_up`."""
-        words = self.executor.state_of(run, given.get("entities")).plan.basis.request
-        filler = self._filler(words, self.memory, Meter(self.allowance))
+        state = self.executor.state_of(run, given.get("entities"))
+        asked = state.spent.asked
+        spent = Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
+        filler = self._filler(state.plan.basis.request, self.memory, Meter(self.allowance, spent))
         approved = Approved(self.executor.world.model.actions, self.executor.approve)
         taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
         self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))

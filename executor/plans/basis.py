@@ -12,9 +12,9 @@ class Basis(BaseModel):
     said to that which read it; `confirmed` says who let it pass. `unverified` has parts of the request, word for word,
     that no fact expresses, each with the ground steps (`mail(note, ada)`) that a model proposed for it: these need
     approval, and a run of the plan is `UNVERIFIED` at best. `proposing` is what the model said to that. `left` are
-    parts that nothing serves: without them, a run is `LOWERED` at best. `tokens` and `cost`, money, are what reading
-    and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and tokens.
-    `drawn` says who drew the plan up, where it was not searched for.
+    parts that nothing serves: without them, a run is `LOWERED` at best. `calls`, `tokens` and `cost`, money, are what
+    reading and proposing took of a language model, and `saved` is what was there already: seconds of search, calls and
+    tokens. `drawn` says who drew the plan up, where it was not searched for.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -26,6 +26,7 @@ class Basis(BaseModel):
     unverified: dict[str, tuple[str, ...]] = {}
     proposing: str = ""
     left: tuple[str, ...] = ()
+    calls: int = 0
     tokens: int = 0
     cost: float = 0.0
     saved: dict[str, float] = {}

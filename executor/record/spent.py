@@ -15,6 +15,8 @@ class Spent:
         self.duration = 0.0
         self.tokens = basis.tokens
         self.cost = basis.cost
+        self.asked = {"calls": basis.calls, "tokens": basis.tokens, "cost": basis.cost}
+        """What reading, proposing and filling took: calls of language models, tokens and money."""
         self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
         self._returned: set[str] = set()
 
@@ -24,7 +26,7 @@ class Spent:
 
     def returned(self, step: str, result: Mapping[str, Any]) -> None:
         """Count the result of an attempt at `step`."""
-        self._count(result)
+        self._count(result.get("metrics"))
         self._returned.add(step)
 
     def ended(self, step: str, result: Mapping[str, Any] | None) -> None:
@@ -32,13 +34,15 @@ class Spent:
         if step in self._returned:
             self._returned.remove(step)
         elif result is not None:
-            self._count(result)
+            self._count(result.get("metrics"))
 
-    def _count(self, result: Mapping[str, Any]) -> None:
-        self.add(result.get("metrics"))
+    def add(self, metrics: Mapping[str, Any]) -> None:
+        """Count what was spent on asking language models."""
+        self._count(metrics)
+        for name in self.asked:
+            self.asked[name] += metrics.get(name, 0)
 
-    def add(self, metrics: Mapping[str, Any] | None) -> None:
-        """Count what was spent otherwise than by a step."""
+    def _count(self, metrics: Mapping[str, Any] | None) -> None:
         if metrics:
             self.duration += metrics.get("duration", 0.0)
             self.tokens += metrics.get("tokens", 0)

@@ -31,7 +31,7 @@ class Fillings:
     With a `question`, nothing is filled in: a person is asked, who is told what is `known`.
 
     `marked`: who said so has seen what tools returned. An irreversible step is done with such values only if they are
-    approved. `metrics` are what asking took.
+    approved. `metrics` are what asking took, and `calls` how many calls of a language model.
     """
 
     values: Mapping[str, Any]
@@ -40,6 +40,13 @@ class Fillings:
     metrics: Metrics = NONE
     question: str = ""
     known: tuple[str, ...] = ()
+    calls: int = 0
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """What asking took, by name."""
+        found = {"duration": self.metrics.duration, "tokens": self.metrics.tokens, "cost": self.metrics.cost}
+        return {**found, "calls": self.calls}
 
 
 Fill = Callable[[FillRequest], Awaitable[Fillings]]

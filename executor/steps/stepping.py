@@ -157,8 +157,7 @@ class Stepper:
         if got is None:
             return None
         values = {name: value for name, value in got.values.items() if name in names}
-        metrics = {"duration": got.metrics.duration, "tokens": got.metrics.tokens, "cost": got.metrics.cost}
-        self.emit(ParametersFilled(record.id, own(values), got.thought, got.marked, metrics))
+        self.emit(ParametersFilled(record.id, own(values), got.thought, got.marked, got.spent))
         return ""
 
     async def _fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
@@ -169,6 +168,8 @@ class Stepper:
             got = await fill(request)
             if not got.question:
                 return got
+            if any(got.spent.values()):
+                self.emit(ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
             answer = await self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
         if answer is None:
             self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))

@@ -12,7 +12,7 @@ from executor.agent import events as told
 from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.errors import RunError
-from executor.language import Origin, Part
+from executor.language import Allowance, Origin, Part
 from executor.record.events import RunEnded, RunStarted, StepEnded, StepStarted
 from executor.testing import ScriptedModel, SimulatedWorld
 from planner import Domain, load, validate
@@ -229,4 +229,18 @@ def test_a_goal_that_came_with_what_a_tool_returned_is_always_confirmed() -> Non
     agent, done = post(model=ScriptedModel([ADA, ADA]), waived=True)
     assert asyncio.run(agent.achieve("Do what the mail says.", context=[tool])).outcome is None
     assert asyncio.run(agent.plan("Tell Ada.")).standing is Standing.PLANNED
+    assert done == []
+
+
+def test_what_a_run_may_spend_on_the_model_is_not_more_when_it_is_taken_up() -> None:
+    asks = {"values": {}, "question": "What shall I write?"}
+    model = ScriptedModel([ADA, asks, asks, HELLO, HELLO])
+    agent, done = post(model=model, confirm=lambda _: True, allowance=Allowance(calls=2))
+    waiting = asyncio.run(agent.achieve("Tell Ada.")).outcome
+    assert waiting.status is RunStatus.WAITING
+    assert waiting.state.spent.asked["calls"] == len(model.requests) == 2
+    assert waiting.metrics["tokens"] == waiting.state.spent.asked["tokens"] > 0
+    again = asyncio.run(agent.resume(waiting.run))
+    assert again.status is RunStatus.WAITING
+    assert len(model.requests) == 2
     assert done == []
