@@ -14,6 +14,7 @@ from htn.search.guide import Guide
 from htn.search.networks import Network, network_of, replaced
 from planner.annotations import Final, TypeVar
 from planner.compiled.arrays import empty_index, words
+from planner.compiled.library import fixed
 from planner.compiled.lists import list_of
 from planner.kernels.data import INFINITE
 from planner.records import replace
@@ -41,9 +42,22 @@ class Nodes:
         """The number of the check of method 0."""
         self._required = [bits(method.precondition) for method in _watched(ground.methods, board.check)]
         self._networks: list[Network | None] = [None] * len(ground.methods)
-        self._guide = Guide.of(board, costs, own)
+        guide = Guide.of(board, costs, own)
         self._least = board.hierarchy.least
         self._wanted = empty_index(board.relaxation.facts)
+        self._state = words([0] * board.packed.words)
+        self._compose = fixed(
+            board.entries["compose"],
+            self._wanted,
+            guide.relaxed,
+            guide.room,
+            guide.achievers,
+            guide.reachable,
+            board.space,
+            board.hierarchy,
+            guide.demands,
+            self._state,
+        )
         self.kinds = len(ground.methods) + 1
         self._plans = 0
 
@@ -130,7 +144,7 @@ class Nodes:
 
     def estimate(self, node: Node) -> int:
         """Return what is left of `node` as a relaxed plan; `INFINITE` where nothing leads on."""
-        board, guide, again = self._board, self._guide, 0
+        board, again = self._board, 0
         tasks, facts = dict[int, None](), dict[int, None]()
         for task, _ in node[1]:
             if task >= self.checks:
@@ -142,20 +156,9 @@ class Nodes:
         for place, each in enumerate((*tasks, *facts)):
             self._wanted[place] = each
         self._plans += 1
-        estimate = board.entries["compose"](
-            len(tasks),
-            len(facts),
-            self._plans,
-            self._wanted,
-            guide.relaxed,
-            guide.room,
-            guide.achievers,
-            guide.reachable,
-            board.space,
-            board.hierarchy,
-            guide.demands,
-            words(board.packed.pack(facts_of(self.space.closed(node[0])))),
-        )
+        for place, each in enumerate(board.packed.pack(facts_of(self.space.closed(node[0])))):
+            self._state[place] = each
+        estimate = self._compose(len(tasks), len(facts), self._plans)
         return estimate if estimate == INFINITE else estimate + again
 
 

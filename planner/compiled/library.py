@@ -172,8 +172,39 @@ def _function(address: int, name: str) -> Call:
     """Return a function that takes records, arrays and integers, and calls the code at `address`."""
     kinds = [ctypes.c_void_p, ctypes.c_int64]
     prototype = [kind for leaf in leaves(ENTRIES[name]) for kind in (kinds if leaf else [ctypes.c_int64])]
-    call = ctypes.CFUNCTYPE(ctypes.c_int64, *prototype)(address)
-    return lambda *arguments: int(call(*_flattened(arguments)))
+    return _MachineCode(ctypes.CFUNCTYPE(ctypes.c_int64, *prototype)(address))
+
+
+class _MachineCode:
+    """A function that takes records, arrays and integers."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: Callable[..., int]) -> None:
+        self.code = code
+
+    def __call__(self, *arguments: Any) -> int:
+        return int(self.code(*_flattened(arguments)))
+
+
+class _Fixed:
+    """The same, which is always passed the same `last` arguments."""
+
+    __slots__ = ("_addresses", "_code", "_last")
+
+    def __init__(self, code: Callable[..., int], last: Any) -> None:
+        self._code, self._addresses = code, [*_flattened(last)]
+        self._last = last  # or their memory might be freed
+
+    def __call__(self, *first: Any) -> int:
+        return int(self._code(*_flattened(first), *self._addresses))
+
+
+def fixed(entry: Call, *last: Any) -> Call:
+    """Return `entry` for those who always pass it the same `last` arguments, none of whose arrays may grow."""
+    if isinstance(entry, _MachineCode):
+        return _Fixed(entry.code, last)
+    return lambda *first: entry(*first, *last)
 
 
 def _flattened(arguments: Any) -> Iterator[int]:
