@@ -22,7 +22,7 @@ KINDS = {
     "ordered": ORDERED,
     "wild": HtnFeatures(classical=replace(WILD, axioms=False)),
 }
-SEEDS = range(40)
+SEEDS = range(20)
 SECONDS = 2
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # the simulator says that it does not know of tasks

@@ -82,7 +82,7 @@ def test_the_order_is_that_of_all_pairs(rng):
     assert {pair: graph.edges[pair]["reason"] for pair in graph.edges} == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.randoms(use_true_random=False))
 def test_few_pairs_say_the_whole_order(rng):
     import networkx as nx

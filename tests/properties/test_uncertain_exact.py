@@ -51,7 +51,7 @@ def tasks(seed, **options):
     return problem, found, states
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(100))
 def test_success(seed):
     problem, options, states = tasks(seed)
     expected = success(options, [state.holds(problem.goal.hard) for state in states])
@@ -59,7 +59,7 @@ def test_success(seed):
     assert solved(problem, Objective.SUCCESS, promising) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(300, 400))
+@pytest.mark.parametrize("seed", range(300, 360))
 def test_cost_with_a_penalty(seed):
     problem, options, states = tasks(seed)
     penalty = 4
@@ -69,7 +69,7 @@ def test_cost_with_a_penalty(seed):
     assert solved(problem, Objective.COST, promising, penalty=penalty) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(500, 600))
+@pytest.mark.parametrize("seed", range(500, 560))
 def test_success_within_a_budget(seed):
     problem, options, states = tasks(seed, budget=3)
     expected = success(options, [state.holds(problem.goal.hard) for state in states])
@@ -77,7 +77,7 @@ def test_success_within_a_budget(seed):
     assert solved(problem, Objective.SUCCESS, promising, budget=3) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(700, 800))
+@pytest.mark.parametrize("seed", range(700, 760))
 def test_utility_within_a_budget(seed):
     budget = 3 if seed % 2 else None
     problem = random_problem(seed, UNCERTAIN)
