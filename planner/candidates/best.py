@@ -58,12 +58,15 @@ class CandidateSet:
         return f"{said}, {which}{more}{self._others()}"
 
     def _others(self) -> str:
-        return "" if self.lower_bound is None else f"; others cost {self.lower_bound} or more"
+        if self.lower_bound is None:
+            return ""
+        counted = ", with what they forgo," if any(plan.forgone for plan in self.plans) else ""
+        return f"; others{counted} cost {self.lower_bound} or more"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the set as JSON-ready data."""
         return {
-            "candidates": [{"cost": json_number(plan.cost), **plan.to_dict()} for plan in self.plans],
+            "candidates": [_dumped(plan) for plan in self.plans],
             "proved": self.proved,
             "stopped_by": self.stopped_by.name.lower(),
             "lower_bound": json_number(self.lower_bound),
@@ -71,6 +74,13 @@ class CandidateSet:
             **({"unproved": self.unproved} if self.unproved else {}),
             **({} if self.diversity is None else {"diversity": self.diversity.to_dict()}),
         }
+
+
+def _dumped(plan: Plan) -> dict[str, Any]:
+    data = {"cost": json_number(plan.cost), **plan.to_dict()}
+    if plan.utility is not None:
+        data["forgone"] = [{"wish": str(each), "utility": json_number(each.utility)} for each in plan.forgone]
+    return data
 
 
 def k_best(

@@ -186,7 +186,8 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
 def _headed(plan: Plan, found: CandidateSet) -> str:
     number = found.plans.index(plan) + 1
     doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""
-    return f"; candidate {number}{doubt}\n{_text(plan)}"
+    without = "".join([f"; without {wish} (worth {wish.utility})\n" for wish in plan.forgone])
+    return f"; candidate {number}{doubt}\n{without}{_text(plan)}"
 
 
 def _text(plan: Plan) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from decimal import Decimal
@@ -18,6 +19,7 @@ from planner import (
     k_best,
     validate,
 )
+from planner.cli import main
 from planner.model import Atom
 from planner.records import replace
 
@@ -225,6 +227,19 @@ def test_a_limit_ends_it_and_says_so():
     assert found.stopped_by is StoppedBy.CANCELLED
     assert found.lower_bound == 3
     assert k_best(switches(3), 4, time_limit=0).stopped_by is StoppedBy.TIME
+
+
+def test_a_set_says_what_its_plans_forgo(capsys):
+    with pytest.raises(SystemExit):
+        main(["solve", "outing", "--candidates", "3", "--json"])
+    candidates = json.loads(capsys.readouterr().out)["candidates"]
+    seen = {"wish": "seen(gallery)", "utility": 4}
+    assert [each["forgone"] for each in candidates] == [[seen], [seen], []]
+    with pytest.raises(SystemExit):
+        main(["solve", "outing", "--candidates", "3"])
+    out, err = capsys.readouterr()
+    assert out.count("; without seen(gallery) (worth 4)\n") == 2
+    assert "others, with what they forgo, cost 12 or more" in err
 
 
 def test_a_set_is_data():
