@@ -143,13 +143,15 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
 def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -> bool:
     """Return whether the step with this key is a new one, for one of those `before` that nobody knew to be done.
 
-    A step that undoes something may be needed for what it takes away, which only seems to be there.
+    A step that undoes something may be needed for what it takes away, which only seems to be there. Steps that came
+    into the plan together were meant to be done one after the other.
     """
     if any(each.plan.undoes for each in outcome.steps if f"{outcome.run}/{each.id}" == key):
         return False
     planned = {f"{outcome.run}/s{number}" for number in range(1, len(setting.plan.steps) + 1)}
+    came = {f"{outcome.run}/{each.id}": each.because for each in outcome.steps}
     unsure = {f"{outcome.run}/{each.id}" for each in outcome.steps if each.status is not StepStatus.SUCCEEDED}
-    return key not in planned and bool(before & unsure)
+    return key not in planned and any(came[each] != came[key] for each in before & unsure)
 
 
 def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
