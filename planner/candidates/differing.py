@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import combinations, islice
 
 from planner.annotations import TYPE_CHECKING, Any, Final
 from planner.candidates.best import CandidateSet, checked_number
@@ -30,6 +30,8 @@ DRAWS: Final = 300
 """Draws for each plan of the set."""
 ROUNDS: Final = 20
 """So many times plans are drawn where nobody says how many are wanted."""
+CHOOSING: Final = 0.1
+"""The part of the time that is kept for choosing among the plans that were found."""
 
 
 def diverse(
@@ -64,11 +66,13 @@ def diverse(
         )
     if by not in DISTANCES:
         raise InputError(f"plans differ by actions or links, not by {by!r}", hint=did_you_mean(by, DISTANCES))
-    limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
-    found = candidates(problem, within=within, **limits)
-    pool = _Pool(found, by, k, apart)
-    pool.fill(time_limit, seed)
-    return pool.chosen()
+    started = time.monotonic()
+    listing = None if time_limit is None else time_limit * (1 - CHOOSING)
+    limits: dict[str, Any] = {"time_limit": listing, "memory_limit": memory_limit, "cancel": cancel}
+    pool = _Pool(candidates(problem, within=within, **limits), by, k, apart)
+    pool.fill(started, listing, seed)
+    now = time.monotonic()
+    return pool.chosen(None if time_limit is None else now + (started + time_limit - now) / 2)
 
 
 def checked_least(least: Any) -> Decimal:
@@ -89,40 +93,43 @@ class _Pool:
         self._found, self._by, self._k, self._least = found, by, k, least
         self._plans: list[Plan] = []
         self._features: list[Features] = []
+        self._is_late = False
 
-    def fill(self, time_limit: float | None, seed: int) -> None:
+    def fill(self, started: float, seconds: float | None, seed: int) -> None:
         """List plans by cost, for a quarter of the time; if there are too many, draw others."""
-        until = None if time_limit is None else time.monotonic() + time_limit / 4
         for plan in islice(self._found, LISTED):
             self._add(plan)
-            if until is not None and time.monotonic() > until:
+            if seconds is not None and time.monotonic() > started + seconds / 4:
                 break
         if self._found.stopped_by is None:
-            self._draw(seed)
+            self._draw(seed, None if seconds is None else started + seconds)
 
-    def _draw(self, seed: int) -> None:
+    def _draw(self, seed: int, until: float | None) -> None:
         """Draw plans: for each that is to be chosen some that avoid the steps of those that would be by now."""
         avoided: set[Step] = set()
         drawn = self._found.drawn(seed, lambda: avoided)
         for count in range(2, (self._k or ROUNDS) + 1):
-            chosen = dispersed(self._features, count - 1, Fraction(0))
+            chosen, _ = dispersed(self._features, count - 1, Fraction(0), until)
             avoided = {step for place in chosen for step in self._plans[place].steps}
-            self._take(islice(drawn, DRAWS))
-
-    def _take(self, plans: Iterator[Plan | None]) -> None:
-        for plan in plans:
-            if plan is not None:
-                self._add(plan)
+            for plan in islice(drawn, DRAWS):
+                if until is not None and time.monotonic() > until:
+                    self._is_late = True
+                    return
+                if plan is not None:
+                    self._add(plan)
 
     def _add(self, plan: Plan) -> None:
         self._plans.append(plan)
         self._features.append(DISTANCES[self._by](plan))
 
-    def chosen(self) -> CandidateSet:
-        """Return plans that are far from each other."""
-        places = sorted(dispersed(self._features, self._k, self._least), key=lambda place: self._plans[place].charge)
+    def chosen(self, until: float | None) -> CandidateSet:
+        """Return plans that are far from each other: those that were chosen `until` then."""
+        taken, is_late = dispersed(self._features, self._k, self._least, until)
+        places = sorted(taken, key=lambda place: self._plans[place].charge)
         features = [self._features[place] for place in places]
         stopped_by = self._found.stopped_by or StoppedBy.FIRST_PLAN
+        if is_late or (self._is_late and stopped_by is StoppedBy.FIRST_PLAN):
+            stopped_by = StoppedBy.TIME
         all_seen = self._found.misses_none and stopped_by is StoppedBy.EXHAUSTED
         others = [plan.charge for place, plan in enumerate(self._plans) if place not in places]
         bounds = [*others, *([] if self._found.lower_bound is None else [self._found.lower_bound])]
@@ -139,4 +146,7 @@ class _Pool:
 
 
 def _matrix(features: Sequence[Features]) -> tuple[tuple[Fraction, ...], ...]:
-    return tuple([tuple([distance(one, other) for other in features]) for one in features])
+    rows = [[Fraction(0)] * len(features) for _ in features]
+    for (one, mine), (other, theirs) in combinations(enumerate(features), 2):
+        rows[one][other] = rows[other][one] = distance(mine, theirs)
+    return tuple([tuple(row) for row in rows])

@@ -6,10 +6,11 @@ is, at least, as long as distances are a metric (Gonzalez, 1985; Ravi, Rosenkran
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 
-from planner.candidates.distances import Features, distance
+from planner.candidates.distances import Features, common
 
 
 class Dispersion:
@@ -17,35 +18,43 @@ class Dispersion:
 
     def __init__(self, features: Sequence[Features]) -> None:
         self._features = features
-        self._nearest = [Fraction(2)] * len(features)
+        self._sizes = [each.total() for each in features]
+        # Of parts of less than 2**26 features, equal ones are equal as floats, and a larger one is larger.
+        self._shared = [-1.0] * len(features)
         self.taken: list[int] = []
         """The places of what was taken."""
 
     def take(self, place: int) -> None:
         """Take what is at `place`."""
-        mine = self._features[place]
-        self._nearest = [
-            min(known, distance(mine, other)) for known, other in zip(self._nearest, self._features, strict=True)
-        ]
+        mine, size = self._features[place], self._sizes[place]
+        for other, features in enumerate(self._features):
+            both = common(mine, features)
+            either = size + self._sizes[other] - both
+            self._shared[other] = max(self._shared[other], both / either if either else 1.0)
         self.taken.append(place)
 
-    def farthest(self) -> tuple[Fraction, int]:
-        """Return how far from all that were taken the farthest is, the first among equals, and its place."""
-        far = max(self._nearest)
-        return far, self._nearest.index(far)
+    def farthest(self) -> tuple[float, int]:
+        """Return which part the farthest shares with one that was taken, at most; the first among equals: its place."""
+        shared = min(self._shared)
+        return shared, self._shared.index(shared)
 
 
-def dispersed(features: Sequence[Features], k: int | None, least: Fraction) -> list[int]:
+def dispersed(
+    features: Sequence[Features], k: int | None, least: Fraction, until: float | None = None
+) -> tuple[list[int], bool]:
     """Return the places of `k` of the `features` or fewer, any two of them apart by `least` at least, and by anything.
 
-    The first one is among them.
+    The first one is among them. `until` is the time, by `time.monotonic`, after which no more are taken; besides the
+    places, whether this was so.
     """
-    dispersion = Dispersion(features)
+    dispersion, most = Dispersion(features), float(1 - least)
     if features:
         dispersion.take(0)
     while features and (k is None or len(dispersion.taken) < k):
-        far, place = dispersion.farthest()
-        if not far or far < least:
+        shared, place = dispersion.farthest()
+        if shared == 1 or shared > most:
             break
+        if until is not None and time.monotonic() > until:
+            return dispersion.taken, True
         dispersion.take(place)
-    return dispersion.taken
+    return dispersion.taken, False

@@ -41,5 +41,11 @@ DISTANCES: Final[dict[str, Callable[[Plan], Features]]] = {"actions": actions_of
 
 def distance(one: Features, other: Features) -> Fraction:
     """Return how different plans with these features are: from 0 to 1."""
-    either = (one | other).total()
-    return Fraction(0) if not either else 1 - Fraction((one & other).total(), either)
+    both = common(one, other)
+    either = one.total() + other.total() - both
+    return Fraction(0) if not either else 1 - Fraction(both, either)
+
+
+def common(one: Features, other: Features) -> int:
+    """Return how many features both have."""
+    return sum([min(times, other[each]) for each, times in one.items() if each in other])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from random import Random
 
 import pytest
 
@@ -74,8 +75,32 @@ def test_the_distance_counts_how_often():
     assert distance(one, other) == Fraction(1, 2)
     assert distance(one, one) == 0
     assert distance(Counter(), Counter()) == 0
-    assert dispersed([one, one, other], 3, Fraction(0)) == [0, 2]
-    assert dispersed([], 3, Fraction(0)) == []
+    assert dispersed([one, one, other], 3, Fraction(0)) == ([0, 2], False)
+    assert dispersed([one, other], None, Fraction(1, 2)) == ([0, 1], False)
+    assert dispersed([one, other], None, Fraction(51, 100)) == ([0], False)
+    assert dispersed([Counter(), Counter(), one], 3, Fraction(1)) == ([0, 2], False)
+    assert dispersed([], 3, Fraction(0)) == ([], False)
+
+
+def test_choosing_ends_when_its_time_does():
+    letters = [Counter(each) for each in "abc"]
+    assert dispersed(letters, None, Fraction(1), until=-1.0) == ([0], True)
+    assert dispersed(letters[:1], None, Fraction(1), until=-1.0) == ([0], False)
+
+
+def test_the_farthest_is_that_of_exact_distances():
+    rng = Random(3)
+    for _ in range(60):
+        features = [Counter(rng.choices("abcdef", k=rng.randint(0, 7))) for _ in range(9)]
+        (first, *others), least = dispersed(features, None, Fraction(0))[0], Fraction(2)
+        taken = [first]
+        for place in others:
+            far = [min(distance(each, features[other]) for other in taken) for each in features]
+            assert far.index(max(far)) == place
+            assert 0 < far[place] <= least
+            least = far[place]
+            taken.append(place)
+        assert all(any(not distance(each, features[other]) for other in taken) for each in features)
 
 
 def test_no_plan_is_said_so():
