@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
 
 from planner.annotations import TYPE_CHECKING, Any
@@ -52,6 +53,8 @@ class CandidateSet:
         if self.complete:
             return f"{said}: there are no others"
         which = "the cheapest" if self.proved else f"ended: {self.stopped_by.value}"
+        if not self.proved and self.stopped_by is StoppedBy.FIRST_PLAN:
+            which = "of which nothing is proved"
         if self.diversity is not None and not self.proved:
             return said
         more = f", and {self.unproved} more of which nothing is proved" if self.unproved else ""
@@ -106,7 +109,7 @@ def k_best(
     kept = time_limit * SHARE if fill and time_limit is not None else 0.0
     first = None if time_limit is None else time_limit - kept
     found = candidates(problem, within=within, orders=orders, wasteful=wasteful, time_limit=first, **limits)
-    plans = tuple(islice(found, k))
+    plans = tuple(islice(found, None if k is None else min(k, sys.maxsize)))
     stopped_by = found.stopped_by or StoppedBy.FIRST_PLAN
     proved = found.misses_none and stopped_by in (StoppedBy.EXHAUSTED, StoppedBy.FIRST_PLAN)
     more: list[Plan] = []

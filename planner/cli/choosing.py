@@ -112,8 +112,7 @@ def run_choosing(
         tell(str(error))
         return Exit.UNSUPPORTED
     except (KeyboardInterrupt, LimitReached, MemoryError) as stop:
-        tell("no candidates: the work was broken off")
-        return Exit.INTERRUPTED if isinstance(stop, KeyboardInterrupt) else Exit.NO_VERDICT
+        return _broken_off(stop, json=json)
     with finishing():
         plans = list(found.plans if ranking is None else ranking)
         if not quiet:
@@ -128,6 +127,20 @@ def run_choosing(
         elif plans:
             give("\n".join(_headed(plan, found) for plan in plans))
     return _exit(found, plans)
+
+
+def _broken_off(stop: BaseException, *, json: bool) -> Exit:
+    """Say that there is nothing, as what was at work when `stop` came keeps nothing."""
+    tell("no candidates: the work was broken off")
+    stopped_by = StoppedBy.CANCELLED if isinstance(stop, KeyboardInterrupt) else StoppedBy.MEMORY
+    if isinstance(stop, LimitReached):
+        stopped_by = stop.stopped_by
+    if json:
+        from planner.candidates import CandidateSet  # noqa: PLC0415 - as above
+
+        nothing = CandidateSet((), proved=False, stopped_by=stopped_by, lower_bound=0, complete=False)
+        give(_dumped(nothing, None))
+    return Exit.INTERRUPTED if stopped_by is StoppedBy.CANCELLED else Exit.NO_VERDICT
 
 
 def _numbered(path: Path, number: int) -> Path:

@@ -55,7 +55,9 @@ def limited(loaded: AnyProblem, budget: list[tuple[str, Number]] | None, deadlin
 def _limited(problem: Problem, budget: list[tuple[str, Number]] | None, deadline: Number | None) -> Problem:
     if budget:
         known = dict.fromkeys(["cost", *(name for each in problem.domain.actions.values() for name in each.uses)])
-        for name, _ in budget:
+        for place, (name, _) in enumerate(budget):
+            if name in dict(budget[:place]):
+                raise InputError(f"there are two budgets of '{name}'", hint="leave one out")
             if name not in known:
                 hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
                 raise InputError(f"no action uses '{name}'", hint=hint)

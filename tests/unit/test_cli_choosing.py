@@ -7,7 +7,9 @@ import shlex
 
 import pytest
 
-from planner.cli import Exit, limits, main
+from planner import StoppedBy
+from planner.budget import LimitReached
+from planner.cli import Exit, choosing, limits, main
 
 ERRANDS = """
 domain: errands
@@ -73,6 +75,7 @@ def run(tmp_path, monkeypatch, capsys):
         ("--deadline 19", Exit.NEGATIVE, "every plan takes 20 seconds or more, and the deadline is 19"),
         ("--deadline 20 --budget money=3", Exit.OK, "cost 9, 2 steps, 2 of 3 money, 20 of 20 seconds ["),
         ("--budget gold=3", Exit.USAGE, "no action uses 'gold'"),
+        ("--budget money=1 --budget cost=2 --budget money=9", Exit.USAGE, "there are two budgets of 'money'"),
         ("--budget money", Exit.USAGE, "'money' is no budget, such as 'money=5'"),
         ("--budget money=much", Exit.USAGE, "'much' is not a number, 0 or more"),
         ("--deadline soon", Exit.USAGE, "'soon' is not a number, 0 or more"),
@@ -82,6 +85,8 @@ def run(tmp_path, monkeypatch, capsys):
         ("--within 0.5", Exit.USAGE, "a factor of 1 or more, not 0.5"),
         ("--wasteful", Exit.USAGE, "--wasteful is for several plans"),
         ("--candidates 3 --mode first", Exit.USAGE, "--candidates goes without --mode"),
+        ("--candidates 99999999999999999999", Exit.OK, "9 candidates: there are no others"),
+        ("--candidates 2 --deadline 90", Exit.OK, "2 candidates, of which nothing is proved; others cost 2 or more"),
         ("--candidates 3 --rank price", Exit.USAGE, "there is no criterion 'price'"),
         ("--candidates 3 --rule 'maybe order'", Exit.USAGE, "'maybe order' is no rule"),
     ],
@@ -97,6 +102,27 @@ def test_data_of_a_plan_within_limits(run):
     assert json.loads(out)["uses"] == {"money": 7, "seconds": 60}
     _, out, _ = run("solve errands.yaml --json")
     assert "uses" not in json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("stop", "code", "stopped_by"),
+    [
+        (KeyboardInterrupt(), Exit.INTERRUPTED, "cancelled"),
+        (MemoryError(), Exit.NO_VERDICT, "memory"),
+        (LimitReached(StoppedBy.TIME), Exit.NO_VERDICT, "time"),
+    ],
+)
+def test_data_of_work_that_was_broken_off(run, monkeypatch, stop, code, stopped_by):
+    def broken_off(*_):
+        raise stop
+
+    monkeypatch.setattr(choosing, "_loaded", broken_off)
+    found, out, err = run("solve errands.yaml --candidates 2 --json")
+    assert found is code
+    assert err == "no candidates: the work was broken off\n"
+    data = json.loads(out)
+    assert data["candidates"] == []
+    assert (data["stopped_by"], data["proved"], data["complete"]) == (stopped_by, False, False)
 
 
 def test_candidates_by_cost(run):
