@@ -64,8 +64,9 @@ def diverse(
         raise InputError(
             "without a number of plans, `least` says how far they are apart", hint="least=0.3, for example"
         )
-    if by not in DISTANCES:
-        raise InputError(f"plans differ by actions or links, not by {by!r}", hint=did_you_mean(by, DISTANCES))
+    if not isinstance(by, str) or by not in DISTANCES:
+        hint = did_you_mean(str(by), DISTANCES)
+        raise InputError(f"plans differ by actions or links, not by {by!r}", hint=hint)
     started = time.monotonic()
     listing = None if time_limit is None else time_limit * (1 - CHOOSING)
     limits: dict[str, Any] = {"time_limit": listing, "memory_limit": memory_limit, "cancel": cancel}

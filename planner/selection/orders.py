@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 from planner.errors import InputError
@@ -96,7 +96,7 @@ def _weighted(terms: list[tuple[Criterion, Any]]) -> Order:
     for each, weight in terms:
         try:
             number = exact(Decimal(repr(weight) if isinstance(weight, float) else weight))
-        except (InvalidOperation, TypeError, ValueError):
+        except (ArithmeticError, TypeError, ValueError):
             raise InputError(f"the weight of '{each.name}' is {weight!r}, which is no number") from None
         weights.append(-number if each.more else number)
     return Order(tuple([Criterion(each.name, each.measure, each.unit) for each, _ in terms]), tuple(weights))

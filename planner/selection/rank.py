@@ -18,7 +18,7 @@ By = str | Criterion | Callable[[Plan], Number] | Iterable[Any] | Mapping[Any, A
 
 
 def rank(
-    plans: Iterable[Plan], by: By = ("cost",), *, rules: Iterable[str | Rule] = (), pareto: bool = False
+    plans: Iterable[Plan], by: By = ("cost",), *, rules: str | Iterable[str | Rule] = (), pareto: bool = False
 ) -> Ranking:
     """Return `plans`, the best first, with reasons.
 
@@ -31,13 +31,13 @@ def rank(
     such steps), `count ACTION` or `count @TAG`, and every resource that actions use; a function from a plan to a number
     is one, too. Less is better; with `-` before the name, more is.
 
-    `rules` are `never WHAT`, `at most 2 times WHAT` and `only if approved WHAT`, with an action, a pattern
-    `action(args, _)` or `@TAG`. Plans that break one are excluded; steps that need approval are named. With `pareto`,
-    plans are excluded to which another is preferred by one criterion and by none the other way round.
+    `rules`, one or several, are `never WHAT`, `at most 2 times WHAT` and `only if approved WHAT`, with an action, a
+    pattern `action(args, _)` or `@TAG`. Plans that break one are excluded; steps that need approval are named. With
+    `pareto`, plans are excluded to which another is preferred by one criterion and by none the other way round.
 
     Raises `InputError` for criteria and rules that mean nothing, `PlanError` for invalid plans where that matters.
     """
-    given = list(plans)
+    given = _listed(plans)
     for plan in given:
         if not isinstance(plan, Plan):
             raise InputError(
@@ -46,7 +46,8 @@ def rank(
     if not given:
         return Ranking(Order(()), (), ())
     problem = classical(given[0])
-    ordered, obeyed = order(by, problem), [rule(each, problem) for each in rules]
+    ordered = order(by, problem)
+    obeyed = [rule(each, problem) for each in ((rules,) if isinstance(rules, str) else rules)]
     excluded, kept = list[Excluded](), list[Ranked]()
     for number, plan in enumerate(given, start=1):
         reasons = tuple(filter(None, [each.broken_by(plan) for each in obeyed]))
@@ -59,6 +60,13 @@ def rank(
         kept, dominated = _front(kept, ordered)
         excluded = sorted([*excluded, *dominated], key=lambda each: each.number)
     return Ranking(ordered, tuple(_placed(kept, ordered)), tuple(excluded))
+
+
+def _listed(plans: Any) -> list[Any]:
+    if not isinstance(plans, Iterable):
+        hint = "k_best(…).plans are plans, and so is [result.plan]"
+        raise InputError(f"rank takes several plans, not a {type(plans).__name__}", hint=hint)
+    return list(plans)
 
 
 def _approvals(plan: Plan, rules: list[Rule]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
 from functools import partial
 
 from planner.annotations import Any, Final
@@ -98,7 +99,10 @@ def _check(objective: Any, penalty: Any, search: str | None) -> None:
     if not isinstance(objective, Objective):
         raise InputError(f"{objective!r} is no objective", hint="Objective.SUCCESS, .COST and .UTILITY are")
     if search is not None and search not in SEARCHES:
-        raise InputError(f"there is no search {search!r} for policies", hint=did_you_mean(search, SEARCHES))
+        hint = did_you_mean(search, SEARCHES) or f"there are {', '.join(SEARCHES)}"
+        raise InputError(f"there is no search {search!r} for policies", hint=hint)
+    if penalty is not None and not isinstance(penalty, int | float | Decimal):
+        raise InputError(f"the penalty for giving up is a number, 0 or more, not {penalty!r}")
     if penalty is not None and not penalty >= 0:
         raise InputError(f"the penalty for giving up is {penalty}, but may not be negative")
     if penalty is not None and objective is not Objective.COST:

@@ -90,7 +90,7 @@ def test_no_policy_reaches_the_goal(solve):
         (["--objective", "success", "--penalty", "1"], "only the objective COST weighs a penalty"),
         (["--objective", "success", "--engine", "tamer"], "--objective goes without --engine"),
         (["--objective", "success", "--mode", "first"], "--objective goes without --mode"),
-        (["--objective", "success", "--search", "astar"], "there is no search 'astar' for policies"),
+        (["--objective", "success", "--search", "astar"], "no search 'astar' for policies; there are lao, vi, "),
     ],
 )
 def test_mistakes_of_usage(solve, words, message):

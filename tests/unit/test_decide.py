@@ -264,6 +264,7 @@ def test_executions_agree_with_what_is_claimed():
         ({"search": "astar"}, "there is no search 'astar' for policies"),
         ({"objective": "success"}, "'success' is no objective"),
         ({"objective": Objective.COST, "penalty": -1}, "may not be negative"),
+        ({"objective": Objective.COST, "penalty": "8"}, "is a number, 0 or more, not '8'"),
         ({"penalty": 3}, "only the objective COST"),
         ({"time_limit": -1}, "the time limit is"),
     ],

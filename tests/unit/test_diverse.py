@@ -121,6 +121,8 @@ def test_time_that_ends_leaves_what_was_found():
     ("options", "message"),
     [
         ({"by": "action"}, "did you mean 'actions'"),
+        ({"by": None}, "by actions or links, not by None"),
+        ({"by": ["links"]}, "by actions or links, not by"),
         ({"least": 2}, "from 0 to 1"),
         ({"least": "far"}, "`least` is a distance"),
         ({"k": None}, "how far they are apart"),

@@ -248,6 +248,7 @@ def test_as_data():
         ("cost, cost", (), "the criterion 'cost' is given twice"),
         ("2*cost + *", (), "is no sum of criteria"),
         ({"cost": "much"}, (), "the weight of 'cost' is 'much', which is no number"),
+        ({"cost": float("inf")}, (), "the weight of 'cost' is inf, which is no number"),
         ([], (), "no criteria to rank by"),
         (7, (), "7 is no order of plans"),
         ([lambda _plan: "dear"], (), "the criterion '<lambda>' gives 'dear', which is no number"),
@@ -268,6 +269,17 @@ def test_mistakes_are_named(by, rules, message):
 def test_what_is_no_plan_is_refused():
     with pytest.raises(InputError, match="a str is no plan"):
         rank(["mail"])
+
+
+def test_what_is_not_several_plans_is_refused():
+    with pytest.raises(InputError, match="takes several plans, not a Plan; k_best"):
+        rank(RING)
+
+
+def test_one_rule_needs_no_list():
+    ranking = rank([RING, SHOUT], "cost", rules="never shout")
+    assert list(ranking) == [RING]
+    assert ranking.excluded == rank([RING, SHOUT], "cost", rules=["never shout"]).excluded
 
 
 def test_no_plans_are_no_mistake():
