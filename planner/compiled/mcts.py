@@ -42,7 +42,7 @@ class CompiledMcts:
             return Ending.FIRST_PLAN
         self.tree = new_tree(len(self.tree.parent))
         number[n.PENDING] = NO_NODE
-        number[n.MOST_SIMULATIONS] = MOST if run.most_simulations is None else run.most_simulations
+        number[n.MOST_SIMULATIONS] = min(MOST, MOST if run.most_simulations is None else run.most_simulations)
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call(weight)

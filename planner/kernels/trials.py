@@ -93,14 +93,12 @@ def trials(  # noqa: C901 - what is next in a simulation, which may pause before
     """Simulate for about `work` steps; return `PAUSED`, `EXHAUSTED` (all is settled), `DONE` or `FULL`.
 
     `number[PENDING]` is where it is, or `NO_NODE` between two simulations. `found` has room for all choices, `stack`
-    for all nodes of the tree.
+    for all nodes of the tree. All nodes that there are were entered when it returns: whoever gives up reads them.
     """
     words = len(room.state)
     number[WORK] = 0
-    while number[WORK] < work:
+    while number[WORK] < work or number[ENTERED] < number[NODES]:
         node = number[PENDING] + 0
-        if not has_room(number, registry, met, rows, outlook, options, len(found)):
-            return FULL
         if number[ESTIMATED] < number[STATES]:
             state = number[ESTIMATED] + 0
             estimate(number, space, registry.state, aims, met, relaxed, prices, room, guess, state)
@@ -108,6 +106,8 @@ def trials(  # noqa: C901 - what is next in a simulation, which may pause before
         elif number[ENTERED] < number[NODES]:
             enter(number, aims, met, rows.state, outlook, number[ENTERED] + 0)
             number[ENTERED] += 1
+        elif not has_room(number, registry, met, rows, outlook, options, len(found)):
+            return FULL
         elif node == NO_NODE:
             if outlook.settled[ROOT]:
                 return EXHAUSTED

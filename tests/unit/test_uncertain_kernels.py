@@ -12,6 +12,7 @@ from planner.budget import LimitReached
 from planner.compiled import library
 from planner.compiled.hopes import KernelHopes
 from planner.compiled.process import ProcessBoard
+from planner.compiled.trials import CompiledTrials
 from planner.kernels import numbers as n
 from planner.kernels.trials import NO_NODE
 from planner.plan import StoppedBy
@@ -64,6 +65,17 @@ def test_they_do_where_there_are_many_choices_and_little_room(seed, way, monkeyp
     monkeypatch.setattr("planner.compiled.process.WIDE", 1)
     twin = reference(board_of(seed, way).aim, 60)
     assert_same(compiled(board_of(seed, way), 60, room=1, work=50), twin)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", range(100, 106))
+def test_whoever_gives_up_finds_all_nodes_entered(seed, way):
+    search = CompiledTrials(board_of(seed, way), 3, room=1, work=1)
+
+    def check():
+        assert search.number[n.ENTERED] == search.number[n.NODES]
+
+    search.simulate(20, check)
 
 
 def exact(aim):
