@@ -150,6 +150,7 @@ def test_unsolvable_with_a_proof(make, mode, search):
 
 
 def test_simulations_are_counted_and_limited():
+    assert solve(ferry(2), search="mcts", simulations=10**30).status is Status.OPTIMAL
     result = solve(ferry(6), search="mcts", simulations=3)
     assert result.stopped_by is StoppedBy.INCOMPLETE
     assert result.statistics.simulations == 3
