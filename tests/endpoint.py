@@ -11,7 +11,7 @@ from typing import Self
 class Endpoint:
     """Answers chat completions with the texts or status codes that it was given, one after the other."""
 
-    def __init__(self, *said: str | int) -> None:
+    def __init__(self, *said: str | int, usage: tuple[int, int] | None = (100, 10)) -> None:
         left, self.bodies, endpoint = list(said), [], self
 
         class Handler(BaseHTTPRequestHandler):
@@ -26,8 +26,13 @@ class Endpoint:
                     "created": 1,
                     "model": "small",
                     "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-                    "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
                 }
+                if usage is not None:
+                    body["usage"] = {
+                        "prompt_tokens": usage[0],
+                        "completion_tokens": usage[1],
+                        "total_tokens": sum(usage),
+                    }
                 data = json.dumps(body if code == 200 else {"error": {"message": text}}).encode()
                 self.send_response(code)
                 self.send_header("Content-Type", "application/json")

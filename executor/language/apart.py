@@ -35,6 +35,16 @@ class Apart:
         """Whether the model is small."""
         return getattr(self.model, "is_small", False) is True
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what the model's calls cost."""
+        return getattr(self.model, "is_priced", True) is True
+
+    @property
+    def patience(self) -> float | None:
+        """The seconds that one answer of the model may take, where it says so."""
+        return getattr(self.model, "patience", None)
+
     async def answer(self, request: Request) -> Reply:
         """Return what the model says."""
         asked = asyncio.run_coroutine_threadsafe(self.model.answer(request), self._loop)

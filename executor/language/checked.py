@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from executor.errors import ModelError, NoAnswer, Unreachable
+from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language.allowance import Meter
 from executor.language.protocol import Answer, LanguageModel, Origin, Part, Request, Usage
 from executor.world.threads import said as said_by
@@ -17,7 +17,7 @@ from planner.records import dataclass, replace
 
 ROUNDS: Final = 3
 TIMEOUT: Final = 60.0
-"""Seconds for one call."""
+"""Seconds for one call of a model that does not say how long it may take (`patience`)."""
 LONGEST: Final = 100_000
 """Characters of an answer that are read."""
 SHOWN: Final = 2_000
@@ -52,10 +52,12 @@ async def answered(
 ) -> Answered[Kind]:
     """Return the answer of `model`, which fits `kind` and to which `check` has no objection.
 
-    Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call, and `ModelError`
-    where the model cannot be had.
+    Raises `NoAnswer` with the objections to the last answer, `Unpaid` where the meter refuses a call or cannot know
+    what it costs (the model's `is_priced`), and `ModelError` where the model cannot be had.
     """
-    meter = meter or Meter()
+    meter, timeout = meter or Meter(), getattr(model, "patience", None) or timeout
+    if meter.allowance.money is not None and not getattr(model, "is_priced", True):
+        raise Unpaid("money is limited, and nobody knows what the model costs; say its 'prices' in the settings")
     asked, objections = request, list[str]()
     for number in range(1, rounds + 1):
         meter.check()

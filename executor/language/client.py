@@ -6,6 +6,7 @@ for a reason that may pass are tried again a few times.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 NAME: Final = "answer"
 MILLION: Final = 1_000_000
+PAUSE: Final = 5.0
+"""Seconds between two attempts, at most."""
+CHARACTERS: Final = 4
+"""So many count as a token where the endpoint does not say what it took."""
 BLOCKED: Final = "FORETHOUGHT_NO_MODELS"
 """With this in the environment, no real model is ever called: tests set it."""
 
@@ -41,6 +46,16 @@ class Client:
     def is_small(self) -> bool:
         """Whether it is given choices, where it can be."""
         return self.settings.small
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether it is known what its calls cost."""
+        return self.settings.prices is not None
+
+    @property
+    def patience(self) -> float:
+        """The seconds that one answer may take, with all attempts."""
+        return (self.settings.timeout + PAUSE) * (1 + self.settings.retries)
 
     async def close(self) -> None:
         """Close the connections of a model at a URL."""
@@ -65,13 +80,20 @@ class Client:
         parameters = _parameters(request, self.settings)
 
         async def ask() -> ModelResponse:
-            return await model_request(self._model, [asked], model_settings=limits, model_request_parameters=parameters)
+            async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
+                return await model_request(
+                    self._model, [asked], model_settings=limits, model_request_parameters=parameters
+                )
 
         said = await _again(ask, self.settings.retries)
-        return Reply(_value(said), self._usage(said))
+        value = _value(said)
+        return Reply(value, self._usage(said, len(request.instructions) + len(request.prompt), len(str(value))))
 
-    def _usage(self, said: ModelResponse) -> Usage:
+    def _usage(self, said: ModelResponse, asked: int, answered: int) -> Usage:
+        """Return what a call took: as the endpoint says or, where it does not, by so many characters."""
         read, written = said.usage.input_tokens, said.usage.output_tokens
+        if read <= 0 or written < 0:
+            read, written = asked // CHARACTERS, answered // CHARACTERS
         reading, writing = self.settings.prices or (0.0, 0.0)
         return Usage(1, read, written, (read * reading + written * writing) / MILLION)
 
@@ -164,12 +186,14 @@ async def _again(ask: Callable[[], Awaitable[ModelResponse]], retries: int) -> M
             return error.status_code in {408, 409, 425, 429} or error.status_code >= 500
         return isinstance(error, AgentRunError | OSError)
 
-    waits = wait_random_exponential(multiplier=0.2, max=5)
+    waits = wait_random_exponential(multiplier=0.2, max=PAUSE)
     trying = AsyncRetrying(
         stop=stop_after_attempt(1 + retries), wait=waits, retry=retry_if_exception(may_pass), reraise=True
     )
     try:
         found: ModelResponse = await trying(ask)
+    except TimeoutError as error:
+        raise Unreachable("no answer in time") from error
     except Exception as error:
         raise Unreachable(f"{type(error).__name__}: {error}") from error
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,10 +55,17 @@ class Settings:
             raise InputError(f"whether a language model is small is true or false, not {self.small!r}")
         if self.output not in get_args(Output):
             raise InputError(f"output is one of {', '.join(get_args(Output))}, not {self.output!r}")
-        for name in ("timeout", "retries", "most_tokens"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        for name in ("url", "key"):
+            if not isinstance(getattr(self, name), str | None):
+                raise InputError(f"{name} is a text; put it in quotes")
+        for name, value in self._numbers():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise InputError(f"{name} is a number, 0 or more, not {value!r}")
+
+    def _numbers(self) -> list[tuple[str, object]]:
+        found = [("timeout", self.timeout), ("retries", self.retries), ("most_tokens", self.most_tokens)]
+        found += [] if self.temperature is None else [("temperature", self.temperature)]
+        return [*found, *(("a price", each) for each in self.prices or ())]
 
 
 def settings_of(
@@ -80,14 +88,14 @@ def settings_of(
             near = did_you_mean(name, Settings.__match_args__) or f"there are {', '.join(Settings.__match_args__)}"
             raise InputError(f"a language model has no setting {name!r}", hint=near)
     try:
-        found = {**found, **{name: float(found[name]) for name in ("timeout",) if name in found}}
+        found |= {name: float(found[name]) for name in ("timeout", "temperature") if found.get(name) is not None}
         found["small"] = _TRUTH.get(str(found.get("small", False)).lower(), found.get("small"))
         prices = found.get("prices")
         if prices is not None:
-            reading, writing = prices
+            reading, writing = [] if isinstance(prices, str) else prices
             found["prices"] = (float(reading), float(writing))
     except (TypeError, ValueError):
-        raise InputError("timeout is a number of seconds, and prices are two numbers") from None
+        raise InputError("timeout is a number of seconds, temperature a number, and prices are two numbers") from None
     return Settings(**found)
 
 

@@ -8,8 +8,9 @@ import pytest
 from endpoint import Endpoint
 from pydantic import Field
 
-from executor.errors import NoAnswer, Unreachable
-from executor.language import Answer, Part, Purpose, Request, answered
+from executor.errors import NoAnswer, Unpaid, Unreachable
+from executor.language import Allowance, Answer, Meter, Part, Purpose, Reply, Request, answered
+from executor.language.apart import Apart
 from executor.language.client import BLOCKED, Client
 from executor.language.settings import Settings, model_of, settings_of
 from executor.testing import ScriptedModel
@@ -47,8 +48,6 @@ class TestEndpoint:
         assert [message["content"] for message in body["messages"]] == ["Give a number.", "Said:\na small one"]
 
     def test_what_it_takes_is_counted(self) -> None:
-        from executor.language import Meter
-
         meter = Meter()
         with Endpoint('{"number": 12}', '{"number": 4}') as endpoint:
             assert ask(Settings("small", endpoint.url, prices=(1.0, 10.0)), meter=meter).rounds == 2
@@ -74,9 +73,63 @@ class TestEndpoint:
         with pytest.raises(Unreachable):
             ask(Settings("small", "http://127.0.0.1:9/v1", retries=0, timeout=2))
 
+    @pytest.mark.parametrize("usage", [None, (0, 0)])
+    def test_what_an_endpoint_does_not_count_is_counted_by_characters(self, usage) -> None:
+        meter = Meter(Allowance(tokens=1))
+        with Endpoint("seven", '{"number": 5}', usage=usage) as endpoint, pytest.raises(Unpaid):
+            ask(Settings("small", endpoint.url), meter=meter)
+        asked = len("Give a number.") + len("Said:\na small one")
+        assert (meter.spent.input_tokens, meter.spent.output_tokens) == (asked // 4, 1)
+
+    def test_a_limit_on_money_needs_prices(self) -> None:
+        with Endpoint('{"number": 5}') as endpoint, pytest.raises(Unpaid, match="nobody knows what the model costs"):
+            ask(Settings("small", endpoint.url), meter=Meter(Allowance(money=1)))
+        assert endpoint.bodies == []
+
+    def test_settings_of_a_file_are_what_is_sent(self, tmp_path) -> None:
+        path = tmp_path / "settings.yaml"
+        with Endpoint('{"number": 5}') as endpoint:
+            path.write_text(f"language_model: {{model: small, url: '{endpoint.url}', temperature: 0.5}}\n")
+            settings = settings_of(None, {"FORETHOUGHT_SETTINGS": str(path)})
+            assert settings is not None
+            assert ask(settings).value.number == 5
+        assert endpoint.bodies[0]["temperature"] == 0.5
+
+    def test_an_answer_that_never_ends_is_given_up(self) -> None:
+        from pydantic_ai.models.function import FunctionModel
+
+        asked = []
+
+        async def endless(*_given) -> None:
+            asked.append(1)
+            await asyncio.Event().wait()
+
+        client = Client(Settings("small", timeout=0.01, retries=1), FunctionModel(endless))
+        with pytest.raises(Unreachable, match="no answer in time"):
+            asyncio.run(answered(client, REQUEST, Number))
+        assert len(asked) == 2
+
     def test_nonsense_is_no_answer(self) -> None:
         with Endpoint("seven", "eight") as endpoint, pytest.raises(NoAnswer, match="not JSON"):
             ask(Settings("small", endpoint.url), rounds=2)
+
+
+def test_a_model_may_take_as_long_as_it_says() -> None:
+    class Slow(ScriptedModel):
+        patience = 60.0
+
+        async def answer(self, request: Request) -> Reply:
+            await asyncio.sleep(0.05)
+            return await super().answer(request)
+
+    assert asyncio.run(answered(Slow([{"number": 5}]), REQUEST, Number, timeout=0.001)).value.number == 5
+    with Apart(Slow([{"number": 5}])) as apart:
+        assert asyncio.run(answered(apart, REQUEST, Number, timeout=0.001)).value.number == 5
+
+
+def test_patience_is_for_all_attempts() -> None:
+    model = ScriptedModel([])
+    assert Client(Settings("small", timeout=300, retries=1), model).patience > 600
 
 
 def test_real_models_are_never_called_in_tests() -> None:
@@ -112,6 +165,12 @@ class TestSettings:
             ({"model": "a", "prices": 3}, "prices are two numbers"),
             ({"model": "a", "output": "sung"}, "output is one of"),
             ({"model": "a", "retries": -1}, "retries is a number"),
+            ({"model": "a", "timeout": float("nan")}, "timeout is a number"),
+            ({"model": "a", "temperature": "hot"}, "temperature a number"),
+            ({"model": "a", "prices": [-1, 1]}, "a price is a number"),
+            ({"model": "a", "prices": "12"}, "prices are two numbers"),
+            ({"model": "a", "url": 5}, "url is a text"),
+            ({"model": "a", "key": 5}, "key is a text"),
         ],
     )
     def test_what_means_nothing_is_refused(self, given, message, tmp_path) -> None:
