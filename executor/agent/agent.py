@@ -25,7 +25,7 @@ from executor.language.allowance import Allowance, Meter
 from executor.language.protocol import LanguageModel, Part
 from executor.world.world import World
 from planner.declare import Domain
-from planner.errors import InputError
+from planner.errors import InputError, did_you_mean
 from planner.model import Problem
 from planner.records import replace
 from planner.reuse import PlanCache, Template
@@ -72,6 +72,10 @@ class Agent:
         self.allowance = allowance or Allowance()
         now = problem or Domain.of(self.world.model).problem()
         self.runs = Runs(self.executor, now, model, self.allowance, memory or {})
+        for kind in open_types:
+            if kind not in now.domain.types:
+                near = did_you_mean(kind, now.domain.types) or f"there are {', '.join(now.domain.types)}"
+                raise InputError(f"there is no type {kind!r} of which sentences could name new objects", hint=near)
         self._kept = Kept.of(cache, templates, readings, self.world.model)
         planner = Planner(self._kept.cache, self._kept.templates, mode, time_limit)
         self.proposer = Proposer(self.world, model, open_types, waived, planner, self._kept.readings)
@@ -131,7 +135,12 @@ class Agent:
         return await self.proposer.of_steps(goal, steps)
 
     async def choose(self, proposal: Proposal, number: int) -> Proposal:
-        """Return what the request of `proposal` comes to where it means the one of its readings with this `number`."""
+        """Return what the request of `proposal` comes to where it means the one of its readings with this `number`.
+
+        They count from 0. Raises `InputError` where there is none with that number.
+        """
+        if not 0 <= number < len(proposal.readings):
+            raise InputError(f"there is no reading {number}", hint=f"there are {len(proposal.readings)}, from 0")
         chosen = replace(
             proposal, standing=Standing.NOTHING, readings=(proposal.readings[number],), question="", reason=""
         )
@@ -233,7 +242,10 @@ class Agent:
         """Return the problem that `request` is, or the one that has it as its goal."""
         if isinstance(request, Problem):
             return request
-        stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
+        try:
+            stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
+        except InputError as error:
+            raise InputError(error.message, hint=error.hint) from None  # no line of this file is to be mended
         return replace(now, goal=stated.goal)
 
     async def settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:

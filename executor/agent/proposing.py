@@ -64,6 +64,8 @@ class Proposer:
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
+        if not sentence.strip():
+            return Proposal(Standing.NOTHING, sentence, reason="nothing was said")
         reader = Reader(self.model, self.open_types, self.remembered)
         try:
             understood = await reader.read(sentence, problem, meter=meter, context=context)

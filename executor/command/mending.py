@@ -67,7 +67,10 @@ def _problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
     found = classical(load(domain, problem))
     if goal is None:
         return found
-    stated = Domain.of(found.domain).problem(found.name, objects=found.objects, goal=goal)
+    try:
+        stated = Domain.of(found.domain).problem(found.name, objects=found.objects, goal=goal)
+    except InputError as error:
+        raise InputError(f"--goal: {error.message}", hint=error.hint) from None
     return replace(found, goal=stated.goal)
 
 

@@ -67,6 +67,32 @@ def test_a_sentence_is_read_planned_confirmed_and_carried_out() -> None:
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("sentence", ["", " \n\t"])
+def test_who_says_nothing_asks_for_nothing(sentence) -> None:
+    acting, done, model = agent(TELL, FILL, confirm=lambda _: True)
+    assert asyncio.run(acting.achieve(sentence)).proposal.standing is Standing.NOTHING
+    assert (done, model.requests) == ([], [])
+
+
+def test_types_that_nobody_declared_cannot_be_open() -> None:
+    with pytest.raises(InputError, match="did you mean 'person'"):
+        agent(open_types=["persons"])
+
+
+def test_a_goal_that_means_nothing_is_refused_without_a_line_of_ours() -> None:
+    acting, _, _ = agent()
+    with pytest.raises(InputError, match=r"^'carl' in told\(carl\) is no object"):
+        asyncio.run(acting.plan(["told(carl)"]))
+
+
+@pytest.mark.parametrize("number", [-1, 2])
+def test_a_reading_that_was_not_given_cannot_be_chosen(number) -> None:
+    acting, _, _ = agent({"meanings": [{"goal": ["told(ada)"]}, {"goal": ["told(ben)"]}]})
+    proposal = asyncio.run(acting.plan("Tell one of them."))
+    with pytest.raises(InputError, match=f"there is no reading {number}; there are 2, from 0"):
+        asyncio.run(acting.choose(proposal, number))
+
+
 def test_without_confirmation_nothing_is_done() -> None:
     acting, done, _ = agent(TELL)
     achieved = asyncio.run(acting.achieve("Tell Ada."))

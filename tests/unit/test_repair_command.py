@@ -80,7 +80,7 @@ def test_a_plan_is_read_from_stdin(monkeypatch, capsys) -> None:
     [
         ("[{", (), "no plan in JSON"),
         ('{"nothing": 1}', (), "names no action"),
-        (PLAN, ("--goal", "written(nothing)"), "nothing"),
+        (PLAN, ("--goal", "written(nothing)"), "Error: --goal: 'nothing' in written(nothing)"),
         (PLAN, ("--time-limit", "soon"), "soon"),
     ],
 )
