@@ -47,7 +47,7 @@ def show_unsaid(proposal: Proposal, *, json: bool, quiet: bool) -> Exit:
     if json:
         nothing: dict[str, Any] = {"run": None, "status": None, "reason": said, "steps": []}
         give(dumps(nothing | {"proposal": proposal.to_dict()}))
-    if not quiet:
+    if not quiet or proposal.standing is Standing.UNREAD:
         plan = f"Plan, cost {proposal.plan.cost}:\n{proposal.plan}" if proposal.plan is not None else ""
         tell("\n".join(filter(None, [f"nothing was done: {said}", proposal.question, plan, proposal.reason])))
     if proposal.standing is Standing.UNREACHABLE:

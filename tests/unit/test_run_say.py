@@ -231,6 +231,12 @@ def test_an_endpoint_that_is_not_there_is_said(
     assert "the language model gave nothing that counts" in capsys.readouterr().err
 
 
+def test_a_model_that_says_nothing_that_counts_is_an_error_in_quiet_runs_too(say: Say) -> None:
+    code, out, err = say(SENTENCE, "--yes", "--quiet", goal=["no JSON"] * 3)
+    assert (code, out) == (Exit.NO_VERDICT, "")
+    assert "the language model gave nothing that counts" in err
+
+
 def test_tokens_are_limited_for_reading_and_filling_together(say: Say) -> None:
     code, _, err = say(SENTENCE, "--yes", "--tokens", "1")
     assert code == Exit.NO_VERDICT
