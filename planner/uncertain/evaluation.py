@@ -18,7 +18,7 @@ from planner.records import dataclass
 from planner.uncertain.declared import Declared
 from planner.uncertain.linear import solved
 from planner.validate.costs import uses_of
-from planner.validate.simulation import bound
+from planner.validate.simulation import Simulation, bound
 
 MOST_STEPS: Final = 10_000
 """An execution that takes so many steps is broken off: it has no success."""
@@ -125,6 +125,27 @@ class _Chain:
         return any(not self._after[number] or not inside.issuperset(self._after[number]) for number in inside)
 
 
+class View:
+    """What who acts sees of a `simulation`: there is more to its state than that."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+
+    @property
+    def facts(self) -> frozenset[Atom]:
+        """The facts that are known to hold."""
+        return self.simulation.facts
+
+    @property
+    def history(self) -> Iterator[Atom]:
+        """The actions that have run."""
+        return iter(self.simulation.history)
+
+    def cost(self, step: Step) -> Number:
+        """Return the exact cost of `step`."""
+        return self.simulation.cost(step)
+
+
 class World:
     """The declared problem as one acts in it: asks for steps, checks them, and counts what they take."""
 
@@ -138,9 +159,14 @@ class World:
 
     def asked(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
         """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
-        step = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent))
+        step = self.said(strategy, state, spent)
         if step is not None and (objection := state.objection(step)) is not None:
             raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
+        return step
+
+    def said(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
+        """Return the step that `strategy` takes where it is told the state, and `more`."""
+        step: Step | None = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent), **more)
         return step
 
     def spend(self, state: Any, step: Step, spent: Spent) -> Spent:

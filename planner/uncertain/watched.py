@@ -5,35 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.annotations import Any
-from planner.errors import PlanError
-from planner.model import Atom, Formula, Number, Problem
+from planner.model import Formula, Problem
 from planner.plan import Step, exact_sum
 from planner.uncertain.declared import Declared
-from planner.uncertain.evaluation import Spent, World
+from planner.uncertain.evaluation import Spent, View, World
 from planner.uncertain.kept import Kept
 from planner.validate.constraints import Watches
 from planner.validate.simulation import Objection, Simulation
 
 
-class Seen:
+class Seen(View):
     """A `simulation`, what has happened of the constraints, and what a policy is told of that."""
 
     def __init__(self, simulation: Simulation, watches: Watches, kept: Kept) -> None:
-        self.simulation, self.watches, self.kept = simulation, watches, kept
-
-    @property
-    def facts(self) -> frozenset[Atom]:
-        """The facts that hold."""
-        return self.simulation.facts
-
-    @property
-    def history(self) -> Iterator[Atom]:
-        """The actions that have run."""
-        return iter(self.simulation.history)
-
-    def cost(self, step: Step) -> Number:
-        """Return the exact cost of `step`."""
-        return self.simulation.cost(step)
+        super().__init__(simulation)
+        self.watches, self.kept = watches, kept
 
     def objection(self, step: Step) -> Objection | None:
         """Return why `step` cannot be taken now; None where it can."""
@@ -56,13 +42,9 @@ class WatchedWorld(World):
         """Return what tells states apart."""
         return state.facts, frozenset(state.history), spent, state.watches.key, state.kept.facts
 
-    def asked(self, strategy: Any, state: Seen, spent: Spent) -> Step | None:
-        """Return the step that `strategy` takes; raises `PlanError` where it cannot be taken."""
-        ran = frozenset(state.history)
-        step: Step | None = strategy.next_step(state.facts, ran=ran, spent=dict(spent), kept=state.kept.facts)
-        if step is not None and (objection := state.objection(step)) is not None:
-            raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
-        return step
+    def said(self, strategy: Any, state: Seen, spent: Spent, **more: Any) -> Step | None:
+        """Return the step that `strategy` takes where it is told the state, and how far constraints are kept."""
+        return super().said(strategy, state, spent, kept=state.kept.facts, **more)
 
     def worth(self, state: Seen) -> tuple[bool, float]:
         """Return whether `state` is a goal that was reached within the constraints, and what ending there is worth."""

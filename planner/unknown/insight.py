@@ -9,37 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from planner.errors import PlanError
-from planner.model import Atom, Formula, Number, Problem
+from planner.model import Atom, Formula, Problem
 from planner.model.formulas import substitute
 from planner.model.hidden import decided, hidden
 from planner.plan import Step, exact_sum
 from planner.uncertain.declared import Declared
-from planner.uncertain.evaluation import Spent, Strategy, World
+from planner.uncertain.evaluation import Spent, Strategy, View, World
 from planner.validate import Simulation
 from planner.validate.outlook import Prospect
 from planner.validate.simulation import bound
 
 
-class Insight:
+class Insight(View):
     """A `simulation` of what is known, and the `unknown` facts, none of which holds there."""
 
     def __init__(self, simulation: Simulation, unknown: Mapping[Atom, None]) -> None:
-        self.simulation = simulation
+        super().__init__(simulation)
         self.unknown = unknown
-
-    @property
-    def facts(self) -> frozenset[Atom]:
-        """The facts that are known to hold."""
-        return self.simulation.facts
-
-    @property
-    def history(self) -> Iterator[Atom]:
-        """The actions that have run."""
-        return iter(self.simulation.history)
-
-    def cost(self, step: Step) -> Number:
-        """Return the exact cost of `step`."""
-        return self.simulation.cost(step)
 
     def without(self, patterns: Iterable[Atom]) -> dict[Atom, None]:
         """Return the unknown facts that none of `patterns` covers."""
@@ -67,8 +53,7 @@ class HiddenWorld(World):
 
     def asked(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
         """Return the step that `strategy` takes; raises `PlanError` where nobody could think that it can be taken."""
-        ran = frozenset(state.history)
-        step = strategy.next_step(state.facts, ran=ran, spent=dict(spent), unknown=frozenset(state.unknown))
+        step = self.said(strategy, state, spent, unknown=frozenset(state.unknown))
         if step is None or self._holds(self.required(step), state, surely=False):
             return step
         raise PlanError(f"{step} cannot be taken, however the unknown facts are")
