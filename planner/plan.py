@@ -81,6 +81,16 @@ class Supposition:
         return {**values, "seen": self.seen}
 
 
+def without(wishes: Iterable[SoftGoal | Constraint]) -> list[str]:
+    """Return a line for people about each of `wishes`, which are forgone."""
+    return [f"without {wish} (worth {wish.utility})" for wish in wishes]
+
+
+def forgone_data(wishes: Iterable[SoftGoal | Constraint]) -> list[dict[str, Any]]:
+    """Return `wishes`, which are forgone, as JSON-ready data."""
+    return [{"wish": str(wish), "utility": json_number(wish.utility)} for wish in wishes]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A sequence of steps for `problem`.
@@ -257,7 +267,7 @@ class Result:
             return []
         most = "" if self.most_net_benefit is None else f" (at most {self.most_net_benefit})"
         gained = f"net benefit {self.net_benefit}{most}: utility {self.utility}, cost {self.plan.cost}"
-        return [gained, *[f"without {wish} (worth {wish.utility})" for wish in self.forgone]]
+        return [gained, *without(self.forgone)]
 
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false; ask result.has_plan, or compare result.status with `is`")
@@ -276,7 +286,7 @@ class Result:
         }
         if self.utility is not None:
             data |= {"utility": json_number(self.utility), "net_benefit": json_number(self.net_benefit)}
-            data["forgone"] = [{"wish": str(each), "utility": json_number(each.utility)} for each in self.forgone]
+            data["forgone"] = forgone_data(self.forgone)
         return data
 
     def _spent(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from planner.candidates.iterate import candidates
 from planner.errors import InputError
 from planner.kinds import AnyProblem
 from planner.model import Number
-from planner.plan import Plan, StoppedBy, json_number
+from planner.plan import Plan, StoppedBy, forgone_data, json_number
 from planner.records import dataclass
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class CandidateSet:
 def _dumped(plan: Plan) -> dict[str, Any]:
     data = {"cost": json_number(plan.cost), **plan.to_dict()}
     if plan.utility is not None:
-        data["forgone"] = [{"wish": str(each), "utility": json_number(each.utility)} for each in plan.forgone]
+        data["forgone"] = forgone_data(plan.forgone)
     return data
 
 

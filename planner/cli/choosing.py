@@ -16,7 +16,7 @@ from planner.cli.output import check_writable, give, tell, write_atomically
 from planner.cli.parser import one_of, whole
 from planner.cli.wishing import wishing
 from planner.errors import InputError, UnsupportedError
-from planner.plan import Plan, StoppedBy
+from planner.plan import Plan, StoppedBy, without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,8 +199,7 @@ def _criteria(plans: Sequence[Plan], *, pareto: bool) -> list[str]:
 def _headed(plan: Plan, found: CandidateSet) -> str:
     number = found.plans.index(plan) + 1
     doubt = ", of which nothing is proved" if number > len(found.plans) - found.unproved else ""
-    without = "".join([f"; without {wish} (worth {wish.utility})\n" for wish in plan.forgone])
-    return f"; candidate {number}{doubt}\n{without}{_text(plan)}"
+    return "\n".join([f"; candidate {number}{doubt}", *[f"; {line}" for line in without(plan.forgone)], _text(plan)])
 
 
 def _text(plan: Plan) -> str:

@@ -23,7 +23,7 @@ from planner.cli.progress import Watch, shown
 from planner.cli.wishing import add_wishing, wishing
 from planner.collector import collector_paused
 from planner.errors import InputError, UnsupportedError
-from planner.plan import Plan, Result, Status, StoppedBy
+from planner.plan import Plan, Result, Status, StoppedBy, without
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -198,8 +198,7 @@ def summary(result: Result) -> str:
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
     work = [how, f"{took.expanded:,} states expanded", f"{seconds:.2f} s"] if how else [f"{seconds:.2f} s"]
-    forgone = [f"without {wish} (worth {wish.utility})" for wish in result.forgone]
-    return "\n".join([f"{verdict(result)} [{', '.join(work)}]", *forgone])
+    return "\n".join([f"{verdict(result)} [{', '.join(work)}]", *without(result.forgone)])
 
 
 def verdict(result: Result) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.annotations import Any
 from planner.model import Constraint, Formula, Number, SoftGoal
-from planner.plan import StoppedBy, Supposition, json_number
+from planner.plan import StoppedBy, Supposition, json_number, without
 from planner.records import dataclass
 
 
@@ -38,8 +38,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.valid:
             supposed = f", if {' and '.join(map(str, self.suppositions))}" if self.suppositions else ""
-            forgone = [f"without {wish} (worth {wish.utility})" for wish in self.forgone]
-            return "\n".join([f"valid, cost {self.cost}{supposed}", *forgone])
+            return "\n".join([f"valid, cost {self.cost}{supposed}", *without(self.forgone)])
         return f"invalid: {self.reason}" if self.stopped_by is None else f"not decided: {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
