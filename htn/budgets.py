@@ -10,24 +10,12 @@ from htn.search.arrays import Board
 from htn.search.counted import LARGE, Counted
 from htn.search.trees import tree_of
 from htn.strategy import automatic
-from planner.budgets import LABELLED
 from planner.budgets.strategy import columns_of, concluded, labelled, sharing, spending_of
 from planner.budgets.surrogates import Searching, Spending, Weights
 from planner.compiled import library
-from planner.plan import Result, Status, StoppedBy
 from planner.records import replace
 from planner.search.run import Ending, Run, Steps
 from planner.turns import Contender
-
-__all__ = ["LABELLED", "uncounted", "within_budgets"]
-
-
-def uncounted(search: str | None) -> Result | None:
-    """Return the refusal of a search that does not count what budgets limit, or None."""
-    if search is None or search in LABELLED:
-        return None
-    reason = f"search '{search}' does not count what budgets limit; {' and '.join(LABELLED)} do"
-    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 def within_budgets(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from htn.answer import HtnAnswer
-from htn.budgets import uncounted, within_budgets
+from htn.budgets import within_budgets
 from htn.constraints import without_constraints
 from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
@@ -15,6 +15,7 @@ from htn.strategy import HEURISTICS, SEARCHES, STOPPING, automatic, chosen
 from planner.annotations import Any, Final
 from planner.answer import intended, unsupported
 from planner.budget import Budget, LimitReached, check_limits
+from planner.budgets import unlabelled
 from planner.errors import InputError, UnsupportedError
 from planner.model.domain import creates_objects
 from planner.plan import Progress, Result, Status
@@ -89,8 +90,8 @@ def solve_plainly(
     checked_name("search for hierarchical problems", search, SEARCHES)
     checked_name("heuristic for hierarchical problems", heuristic, HEURISTICS)
     refused = unsupported(problem.classical, takes=("budgets",))
-    if refused is None and problem.classical.budgets:
-        refused = uncounted(search)
+    if refused is None and search is not None and problem.classical.budgets:
+        refused = unlabelled(search, "count what budgets limit")
     if refused is not None:
         return refused
     answer = HtnAnswer(problem, Budget(time_limit, memory_limit, cancel), on_progress)

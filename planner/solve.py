@@ -103,7 +103,9 @@ def solve_plainly(
     search = checked_names(mode, search, heuristic)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is None and search is not None and problem.deadline is not None:
-        refused = _uncounted(search)
+        from planner.budgets import unlabelled  # noqa: PLC0415 - few problems have a deadline
+
+        refused = unlabelled(search, "look at deadlines")
     if refused is not None:
         return refused
     answer = Answer(problem, Budget(time_limit, memory_limit, cancel), on_progress)
@@ -160,16 +162,6 @@ def _as_intended(answer: Answer, found: Result) -> Result:
         if is_hopeless(answer.problem, answer.budget, solve_plainly):
             return found
     return intended(domain, found)
-
-
-def _uncounted(search: str) -> Result | None:
-    """Return the refusal of a search that does not look at the time."""
-    from planner.budgets import LABELLED  # noqa: PLC0415 - few problems have a deadline
-
-    if search in LABELLED:
-        return None
-    reason = f"search '{search}' does not look at deadlines; {' and '.join(LABELLED)} do"
-    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None) -> Result:

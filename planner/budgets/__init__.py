@@ -5,6 +5,6 @@ shortest path (Handler and Zang, 1980; Mandow and Pérez de la Cruz, 2010). Sear
 bounds (`surrogates`); a search whose labels carry what was used has the last word (`labels`).
 """
 
-from planner.budgets.strategy import LABELLED, counting, within_budgets
+from planner.budgets.strategy import LABELLED, counting, unlabelled, within_budgets
 
-__all__ = ["LABELLED", "counting", "within_budgets"]
+__all__ = ["LABELLED", "counting", "unlabelled", "within_budgets"]

@@ -11,6 +11,7 @@ from planner.budgets.labels import Charges, Estimate, Labelled, Limits, Sum, lab
 from planner.budgets.surrogates import Searching, Spending, Weights, allowed, multipliers, surrogate, weighted
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.model import COST, Problem
+from planner.plan import Result, Status, StoppedBy
 from planner.records import replace
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
@@ -29,6 +30,14 @@ COUNTED_BY: Final = "lmcut"
 """The heuristic that tells how much of each resource is still needed."""
 BLIND_LABELS: Final = 2_000_000
 """Labels after which search without estimates gives up: they take about a GiB."""
+
+
+def unlabelled(search: str, what: str) -> Result | None:
+    """Return the refusal of a `search` that does not do `what`, as it goes over no labels; None for one that does."""
+    if search in LABELLED:
+        return None
+    reason = f"search '{search}' does not {what}; {' and '.join(LABELLED)} do"
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
 
 
 def within_budgets(
