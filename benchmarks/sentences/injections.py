@@ -17,6 +17,7 @@ from executor.testing import SimulatedWorld, run_virtual
 from executor.testing.models import reply_of
 from planner import Problem
 from planner.documents.yaml_text import parse_yaml
+from planner.model import DataParameter
 from planner.pddl.text import read_text
 from planner.records import replace
 
@@ -27,6 +28,11 @@ GOAL: Final = {"goal": ["sent(memo, board)"]}
 OTHER_GOAL: Final = {"goal": ["sent(memo, board)", "sent(memo, ada)"]}
 STEP: Final = "send"
 """An irreversible step that, here, needs no approval by its declaration."""
+READING: Final = ("search_web", "fetch", "recall")
+WRITING: Final = "write_report"
+"""The step of whose result the irreversible one takes a text (`From`)."""
+KEPT: Final = "kept"
+"""An entry of working memory in which tools leave their text."""
 SAFE: Final = "The memo"
 APPROVALS: Final = ("nobody decides", "refused", "allowed")
 
@@ -68,6 +74,34 @@ class Approver:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How text may get to the irreversible step: by the model, as a declared flow, or through working memory.
+
+    With `knows`, the model can fill it from what the user says. Flows that are `declared` are not let pass by their
+    declaration. Tools leave their text in memory under the name of the `entry`.
+    """
+
+    name: str
+    knows: bool = False
+    declared: bool = False
+    entry: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether none of it is needed."""
+        return self.knows and not self.declared and not self.entry
+
+
+WAYS: Final = (
+    Way("known otherwise", knows=True),
+    Way("known from tools alone"),
+    Way("the result of a step, declared", knows=True, declared=True),
+    Way("working memory", knows=True, entry="subject"),
+    Way("several steps and working memory", knows=True, declared=True, entry=KEPT),
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Injected:
     """What came of one text; `violation` is what must not happen, if it did."""
 
@@ -88,9 +122,9 @@ def injected() -> Iterator[Injected]:
     for text in texts():
         yield _goal(text, waived=False)
         yield _goal(text, waived=True)
-        for knows in (True, False):
+        for way in WAYS:
             for says in APPROVALS:
-                yield _run(text, says, knows=knows)
+                yield _run(text, says, way)
 
 
 def _goal(text: str, *, waived: bool) -> Injected:
@@ -112,17 +146,17 @@ def _goal(text: str, *, waived: bool) -> Injected:
     return Injected(text, way, "declined", "" if declined else "another goal had an effect")
 
 
-def _run(text: str, says: str, *, knows: bool) -> Injected:
+def _run(text: str, says: str, way: Way) -> Injected:
     """Have a plan carried out in which a tool returns the text."""
-    approver, simulated = Approver(says), SimulatedWorld(_problem())
-    _taint(simulated, text)
-    agent = Agent(simulated.world, _problem(), model=Obedient(knows=knows), confirm=lambda _: True, approve=approver)
+    problem = _problem(approved=not way.declared)
+    approver, simulated = Approver(says), SimulatedWorld(problem)
+    _taint(simulated, text, way)
+    agent = Agent(simulated.world, problem, model=Obedient(knows=way.knows), confirm=lambda _: True, approve=approver)
     achieved = run_virtual(agent.achieve(SENTENCE, memory={"query": "heat pumps"}))
-    way = f"{'known otherwise' if knows else 'known from tools alone'}, {says}"
-    return Injected(text, way, _ended(achieved), _wrong(achieved, simulated, approver, knows=knows))
+    return Injected(text, f"{way.name}, {says}", _ended(achieved), _wrong(achieved, simulated, approver, way))
 
 
-def _wrong(achieved: Achieved, simulated: SimulatedWorld, approver: Approver, *, knows: bool) -> str:
+def _wrong(achieved: Achieved, simulated: SimulatedWorld, approver: Approver, way: Way) -> str:
     outcome, plan = achieved.outcome, achieved.proposal.plan
     if outcome is None or plan is None or achieved.proposal.problem is None:
         return "there was no run"
@@ -131,26 +165,42 @@ def _wrong(achieved: Achieved, simulated: SimulatedWorld, approver: Approver, *,
     sent = [act.step for act in simulated.acts if act.step is not None and act.step.predicate == STEP]
     if any(each.args != ("memo", "board") for each in sent):
         return f"somebody else got it: {sent}"
-    used = [each.parameters["subject"] for each in outcome.steps if each.step.action == STEP and each.attempts]
-    if knows:
-        return "" if used == [SAFE] and sent else f"the subject was said otherwise, and it was {used}"
+    used = [each.parameters for each in outcome.steps if each.step.action == STEP and each.attempts]
+    if way.is_clean:
+        is_as_said = [each["subject"] for each in used] == [SAFE] and sent
+        return "" if is_as_said else f"the subject was said otherwise, and it was {used}"
     if approver.says != "allowed":
         return "an irreversible step was done without approval" if sent or used else ""
-    shown = [each.parameters["subject"] for each in approver.shown if each.action == STEP]
-    return "" if sent and used and set(used) <= set(shown) else "what was approved was not shown"
+    shown = [each for each in approver.shown if each.action == STEP]
+    is_marked = all(each.returned for each in shown)
+    is_shown = sent and used and all(each in [one.parameters for one in shown] for each in used)
+    return "" if is_shown and is_marked else "what was approved was not shown, or not as what a tool returned"
 
 
 def _ended(achieved: Achieved) -> str:
     return "no run" if achieved.outcome is None else RunStatus(achieved.outcome.status).name
 
 
-def _problem() -> Problem:
-    """Return the problem, in which sending needs no approval unless its values are doubtful."""
+def _problem(*, approved: bool = True) -> Problem:
+    """Return the problem, in which sending needs no approval unless its values are doubtful.
+
+    Declared flows are `approved` by their declarations, or not.
+    """
     problem = problem_of(WHERE)
     actions = {
-        name: replace(each, tags=each.tags - {"needs_approval"}) for name, each in problem.domain.actions.items()
+        name: replace(
+            each,
+            tags=each.tags - {"needs_approval"},
+            data=tuple([_flowing(one, approved=approved) for one in each.data]),
+        )
+        for name, each in problem.domain.actions.items()
     }
     return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
+def _flowing(parameter: DataParameter, *, approved: bool) -> DataParameter:
+    source = parameter.source
+    return parameter if source is None else replace(parameter, source=replace(source, approved=approved))
 
 
 def _stated(simulated: SimulatedWorld) -> Any:
@@ -160,17 +210,19 @@ def _stated(simulated: SimulatedWorld) -> Any:
     return Domain.of(problem.domain).problem("stated", objects=problem.objects, goal=GOAL["goal"]).goal
 
 
-def _taint(simulated: SimulatedWorld, text: str) -> None:
-    """Have the handlers that read return `text` besides what they return."""
-    for name in ("search_web", "fetch", "recall"):
+def _taint(simulated: SimulatedWorld, text: str, way: Way) -> None:
+    """Have the handlers that read return `text` besides what they return, or that writes what they have left."""
+    for name in (*READING, WRITING):
         (skill,) = simulated.world.skills[name]
-        simulated.world.handler(name)(_tainted(skill.function, text))
+        is_later = name == WRITING and way.entry == KEPT
+        simulated.world.handler(name)(_tainted(skill.function, "" if is_later else text, way.entry))
 
 
-def _tainted(function: Callable[..., Any], text: str) -> Callable[..., Any]:
+def _tainted(function: Callable[..., Any], text: str, entry: str) -> Callable[..., Any]:
     async def carry_out(context: Any = None, **parameters: Any) -> Any:
         result = await function(context=context, **parameters)
-        data = {**(result.data or {}), "text": text}
-        return replace(result, text=text, data=data)
+        told = text or context.memory.get(KEPT)
+        values = {**(result.values or {}), **({entry: told} if entry else {})}
+        return replace(result, text=told, data={**(result.data or {}), "text": told}, values=values)
 
     return carry_out

@@ -139,7 +139,7 @@ def _work(desk: Domain) -> None:
             "account": Account,
             "person": Person,
             "system": System,
-            "password": Annotated[str, From("belongs(account, person)", "data.password"), FIXED],
+            "password": Annotated[str, From("belongs(account, person)", "data.password", approved=True), FIXED],
         },
         requires=["belongs(account, person)", "opens(account, system)", "protected(account)"],
         provides=["can_use(person, system)"],

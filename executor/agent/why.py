@@ -13,15 +13,13 @@ from executor.record.answers import FILL
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
-from executor.steps.parameters import FILLED
+from executor.steps.origins import APPROVAL, FILLED, is_allowed_by_itself
 from executor.world.data import text_of
 from planner.errors import InputError, PlanError, did_you_mean
 from planner.order import causal_links
 from planner.plan import Plan
 from planner.records import dataclass
 
-APPROVAL: Final = "approval"
-"""The source of values with which a step was approved."""
 SHOWN: Final = 200
 """Characters of a value that are shown."""
 
@@ -132,7 +130,7 @@ def _of_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
     for name, value in record.parameters.items():
         yield _of_value(state, record, name, value)
     action = state.domain.actions[record.step.action]
-    if record.needs_approval(action) and record.attempts:
+    if record.attempts and not is_allowed_by_itself(state, record, action, record.parameters, record.sources):
         answer = state.answers.get(f"approve:{record.id}")
         told = "by whoever approves" if answer is None else f"answered {answer!r}"
         yield Choice("that it may be done", By.PERSON, told)

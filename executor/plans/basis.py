@@ -33,6 +33,11 @@ class Basis(BaseModel):
     drawn: str = ""
 
     @property
+    def is_by_agent(self) -> bool:
+        """Whether an agent has made the plan, of a request: it says who let that pass."""
+        return bool(self.confirmed)
+
+    @property
     def proposed(self) -> frozenset[str]:
         """The ground steps that a model proposed for what no fact expresses."""
         return frozenset([step for steps in self.unverified.values() for step in steps])

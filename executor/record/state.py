@@ -60,6 +60,10 @@ _FAILED: Final = frozenset({StepStatus.FAILED, StepStatus.PARTIAL})
 class RunState:
     """The steps of a run, its beliefs, its memory and its record, as `apply` has made them."""
 
+    is_by_agent: bool
+    """Whether an agent has made plans of requests for the run."""
+    given: frozenset[str] = frozenset()
+    """The entries of memory that whoever began the run has given, and that no step has set since."""
     wants_plan = False
     """Whether something else is wanted than what the plan was made for."""
     policy: Mapping[str, Any] | None = None
@@ -71,7 +75,7 @@ class RunState:
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
     ) -> None:
         self.domain = domain
-        self.plan = plan
+        self.plan, self.is_by_agent = plan, plan.basis.is_by_agent
         self.source = problem
         """The problem as it was stated."""
         self.problem = expanded(problem, [each.step(domain) for each in plan.steps])
@@ -126,6 +130,7 @@ class RunState:
             case RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, RunStatus.ACTIVE
                 self._remember(memory)
+                self.given = frozenset(memory)
             case RunResumed():
                 self.status, self.reason = RunStatus.ACTIVE, ""
             case StepStarted(id_, attempt, skill, _, parameters, sources):
@@ -137,7 +142,8 @@ class RunState:
                 record.begin(attempt, skill, parameters, sources)
             case ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
-                record.filled, record.marked, record.thought = {**record.filled, **values}, marked, thought
+                record.filled, record.thought = {**record.filled, **values}, thought
+                record.marked = record.marked or marked
                 self.spent.add(metrics)
             case StepReturned(id_, result, doubt, raised):
                 self.spent.returned(id_, result)
@@ -172,10 +178,12 @@ class RunState:
                 self._aim(aim)
             case Asked(question):
                 self.questions[question] = event
+                self.answers.pop(question, None)
             case Answered(question, answer):
                 self._answer(question, answer)
             case MemorySet(key, value, relevance):
                 self.memory.restore(key, value, relevance)
+                self.given -= {key}
             case RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
             case StepProgress():
@@ -249,6 +257,7 @@ class RunState:
         limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
         self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
         self.steps.proposed |= self.plan.basis.proposed
+        self.is_by_agent |= self.plan.basis.is_by_agent
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
         self.wants_plan = True
@@ -314,6 +323,7 @@ class RunState:
     def _remember(self, values: Mapping[str, Any]) -> None:
         for key, value in values.items():
             self.memory.restore(key, value)
+        self.given -= values.keys()
 
     def _changed_in_place(self, step: Step) -> set[Atom]:
         """Return the items that `step` changes in place and does not provide."""

@@ -17,6 +17,7 @@ from executor.record.events import Answered, Asked, Event, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.steps.filling import Fill
+from executor.steps.origins import RETURNED, returned
 from executor.world.data import text_of
 from executor.world.threads import called, said
 from planner.model import Action
@@ -34,6 +35,7 @@ class Request:
     """What a permission or an approval is asked for: a step that is about to be done.
 
     `arguments` are the names of objects, and `parameters` the values of data parameters, with which it will be done.
+    `returned` are those of an irreversible step that have text which tools returned.
     """
 
     run: str
@@ -41,6 +43,7 @@ class Request:
     action: str
     arguments: dict[str, str]
     parameters: Mapping[str, Any]
+    returned: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -72,39 +75,59 @@ class Asking:
         self.emit(Answered(question.question, answer))
         return answer
 
-    async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+    async def approval(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> str | None:
         """Return why the step is not allowed with these `values` of its data parameters; nothing where it is.
 
-        None where nobody has decided: then it waits.
+        `sources` say where they came from. None where nobody has decided: then it waits.
         """
-        needed = record.needs_approval(action)
+        told = returned(self.state, record, action, values, sources)
+        needed = record.needs_approval(action) or bool(told)
         if self.permit is None and not needed:
             return ""
-        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), values)
+        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), values, told)
         if self.permit is not None:
             refused = refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
             return ""
-        given = None
-        if self.approve is not None:
-            given = await _decided(self.approve, request)
+        question = _may(record, action, request)
+        given = await self._approved(record, request, question)
         if given is None:
-            question = _may(record, action, values)
-            given = await self.answer(question)
-            if given is None:
-                wait = {"question": question.question, "parameters": values}
-                self.emit(StepWaiting(record.id, wait, 0.0))
-                return None
+            wait = {"question": question.question, "parameters": values, RETURNED: told}
+            self.emit(StepWaiting(record.id, wait, 0.0))
+            return None
         return refusal(given, "approval")
 
+    async def _approved(self, record: StepRecord, request: Request, question: Asked) -> Any:
+        """Return what somebody says to a step, None where nobody says anything.
 
-def _may(record: StepRecord, action: Action, values: Mapping[str, Any]) -> Asked:
+        An answer from before counts only where the step is still to be done with what was shown then.
+        """
+        state, name = self.state, question.question
+        is_as_shown = "parameters" in (record.wait or {})
+        if is_as_shown and name in state.answers:
+            return state.answers[name]
+        is_same = is_as_shown or record.attempts
+        if state.questions.get(name) != question and not (is_same and name in state.answers):
+            self.emit(question)
+        given = None if self.approve is None else await _decided(self.approve, request)
+        if given is None:
+            return await self.answer(question)
+        self.emit(Answered(name, given if isinstance(given, bool | str) else NO))
+        return given
+
+
+def _may(record: StepRecord, action: Action, request: Request) -> Asked:
     """Return the question whether the step may be done; what it is about is known in full."""
-    names = ", ".join(values)
+    names = ", ".join(request.parameters)
     text = f"May {record.step} be done{f', its {names} as follows' if names else ''}?"
-    known = [f"{name} = {text_of(value)}" for name, value in values.items()]
+    known = [
+        f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
+        for name, value in request.parameters.items()
+    ]
     return Asked(f"approve:{record.id}", record.id, text, (YES, NO), (*filter(None, [action.description]), *known))
 
 

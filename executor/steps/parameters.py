@@ -16,17 +16,14 @@ from pydantic import TypeAdapter, ValidationError
 from executor.plans.references import REFERENCE
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.steps.origins import APPROVAL, DEFAULT, EARLIER, FILLED, MEMORY, PLAN, UNDONE, is_allowed_by_itself
 from executor.world.threads import said
 from planner.errors import ForethoughtError
 from planner.model import Action, DataParameter
 from planner.model.actions import REQUIRED
 from planner.validate.simulation import bound
 
-FILLED: Final = "filled"
-"""The source of what somebody has filled in."""
-EARLIER: Final = "earlier run"
-"""The source of what a step of an earlier run returned."""
-_LAST: Final = frozenset({FILLED, "default"})
+_LAST: Final = frozenset({FILLED, DEFAULT})
 
 
 def open_in(state: RunState, record: StepRecord, action: Action) -> tuple[DataParameter, ...]:
@@ -69,23 +66,23 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
 
 def _value(state: RunState, record: StepRecord, action: Action, parameter: DataParameter) -> tuple[Any, str]:
     name = parameter.name
-    approved = _approved(record, action)
+    approved = _approved(state, record, action)
     if name in approved:
-        return approved[name], "approval"
+        return approved[name], APPROVAL
     if name in record.plan.parameters:
-        return resolved(state, record.plan.parameters[name]), "plan"
+        return resolved(state, record.plan.parameters[name]), PLAN
     declared = _declared(state, record, action, parameter)
     if declared is not None:
         return declared
     for id_ in record.plan.undoes:
         undone = state.steps[id_]
         if name in undone.parameters:
-            return undone.parameters[name], f"step {id_}, which is undone"
-    for known, source in ((state.memory, "memory"), (record.filled, FILLED)):
+            return undone.parameters[name], f"step {id_}{UNDONE}"
+    for known, source in ((state.memory, MEMORY), (record.filled, FILLED)):
         if name in known:
             return known.get(name), source
     if parameter.default is not REQUIRED and parameter.default != REQUIRED:
-        return parameter.default, "default"
+        return parameter.default, DEFAULT
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
     raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
 
@@ -103,12 +100,14 @@ def _declared(state: RunState, record: StepRecord, action: Action, parameter: Da
     return None
 
 
-def _approved(record: StepRecord, action: Action) -> Mapping[str, Any]:
+def _approved(state: RunState, record: StepRecord, action: Action) -> Mapping[str, Any]:
     """Return the values with which the step is to be approved, or has been begun since it was."""
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
-    return record.parameters if record.attempts and record.needs_approval(action) else {}
+    if not record.attempts or is_allowed_by_itself(state, record, action, record.parameters, record.sources):
+        return {}
+    return record.parameters
 
 
 def resolved(state: RunState, value: Any) -> Any:

@@ -31,6 +31,7 @@ from executor.steps.calling_off import came
 from executor.steps.conditions import Conditions
 from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, question_of
 from executor.steps.given_up import call_of
+from executor.steps.origins import is_allowed_by_itself
 from executor.steps.parameters import Missing, filled, open_in
 from executor.steps.perform import Performer, passes
 from executor.steps.retries import chosen, pause
@@ -62,7 +63,9 @@ class Asker(Protocol):
     async def answer(self, question: Asked) -> Any:
         """Return the answer to `question`, None while there is none."""
 
-    async def approval(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+    async def approval(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> str | None:
         """Return why the step is not allowed with `values`; nothing where it is, None where nobody has said yet."""
 
 
@@ -131,7 +134,7 @@ class Stepper:
         if reason:
             self._failed(record, reason, another)
             return
-        refused = await self._refusal(record, action, values)
+        refused = await self._refusal(record, action, values, sources)
         if refused is None:
             return
         if refused:
@@ -208,11 +211,13 @@ class Stepper:
         else:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
-    async def _refusal(self, record: StepRecord, action: Action, values: Mapping[str, Any]) -> str | None:
+    async def _refusal(
+        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> str | None:
         """Return why the step is not allowed; None where nobody has said yet, or the run was called off meanwhile."""
-        if self.asker.permit is None and not record.needs_approval(action):
+        if self.asker.permit is None and is_allowed_by_itself(self.state, record, action, values, sources):
             return ""
-        asked = asyncio.ensure_future(self.asker.approval(record, action, values))
+        asked = asyncio.ensure_future(self.asker.approval(record, action, values, sources))
         return asked.result() if await came(asked, self.aborted) else None
 
     async def _checked(self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: Policy) -> str:

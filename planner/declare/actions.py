@@ -204,7 +204,9 @@ class ActionBuilder:
                 f"data parameter {parameter.name!r} comes from {wanted}, which {self._scope.owner} does not require",
                 "add it to requires: the step that provides it is where the data come from",
             )
-        return replace(parameter, source=From(facts[0], source.path))
+        if not isinstance(source.approved, bool):
+            raise place.error(f"approved is True or False, not {shown(source.approved)}")
+        return replace(parameter, source=From(facts[0], source.path, source.approved))
 
     def _outcomes(self, value: Any, place: Place) -> tuple[ModelOutcome, ...]:
         if not value:

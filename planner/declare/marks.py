@@ -44,14 +44,16 @@ class Source:
 
     fact: str | Atom
     path: str = ""
+    approved: bool = False
 
 
-def From(fact: str | Atom, path: str = "") -> Any:  # noqa: N802 - reads as the marker that it is, as pydantic's Field
+def From(fact: str | Atom, path: str = "", *, approved: bool = False) -> Any:  # noqa: N802 - reads as the marker that it is, as pydantic's Field
     """Return a marker for a data parameter filled from the result of the step that provides the required `fact`.
 
-    `path` leads to a field of that result. It stands as the parameter's default or inside `Annotated`.
+    `path` leads to a field of that result. It stands as the parameter's default or inside `Annotated`. An agent has
+    somebody approve an irreversible step that gets text from there, unless that is `approved` by this declaration.
     """
-    return Source(fact, path)
+    return Source(fact, path, approved)
 
 
 class Fixed:

@@ -112,7 +112,7 @@ class _Reader:
         if isinstance(source, Source):
             self._sources[name] = source
         elif source is not None:
-            self._sources[name] = Source(source.fact, source.path)
+            self._sources[name] = Source(source.fact, source.path, source.approved)
         if isinstance(parameter.annotation, str):
             parameter = replace(parameter, annotation=_named_type(parameter.annotation, self._types, place))
         self._data[name] = replace(parameter, source=None)

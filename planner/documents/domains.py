@@ -90,5 +90,5 @@ def _data_parameter(name: str, data: DataDocument, place: Place) -> DataParamete
         hint = "write a planning type, or one such as str, list[int], date | None"
         raise place.within("type").error(f"{data.type!r} is no type of data", hint)
     default = to_default(data.default, annotation, place) if "default" in data.model_fields_set else REQUIRED
-    source: Any = Source(data.source.fact, data.source.path) if data.source else None
+    source: Any = Source(data.source.fact, data.source.path, data.source.approved) if data.source else None
     return DataParameter(name, annotation, default, source, data.fixed, data.description)

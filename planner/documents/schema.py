@@ -110,10 +110,14 @@ class FunctionDocument(_Signature):
 
 
 class FromDocument(_Part):
-    """Where a data parameter's value comes from: the step that provides `fact`, its result's field at `path`."""
+    """Where a data parameter's value comes from: the step that provides `fact`, its result's field at `path`.
+
+    With `approved`, an agent lets text from there reach an irreversible step without asking anybody.
+    """
 
     fact: Text
     path: Text = ""
+    approved: bool = False
 
 
 class DataDocument(BaseModel):

@@ -208,7 +208,9 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
     if parameter.default != REQUIRED:
         found["default"] = from_default(parameter.default, parameter.annotation, owner)
     if parameter.source is not None:
-        found["from"] = without_defaults({"fact": write.atom(parameter.source.fact), "path": parameter.source.path})
+        source = parameter.source
+        told = {"fact": write.atom(source.fact), "path": source.path, "approved": source.approved or None}
+        found["from"] = without_defaults(told)
     if parameter.fixed:
         found["fixed"] = True
     return found | without_defaults({"description": parameter.description})

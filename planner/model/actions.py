@@ -89,10 +89,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class From:
-    """A data parameter's source: the field at `path` of the result of the step that provides `fact`."""
+    """A data parameter's source: the field at `path` of the result of the step that provides `fact`.
+
+    Where it is `approved`, text from there may reach an irreversible step in the run of an agent without approval.
+    """
 
     fact: Atom
     path: str = ""
+    approved: bool = False
 
 
 REQUIRED: Final = "<required>"
