@@ -1,0 +1,80 @@
+"""What h² rules out, against all states of random tasks, one by one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from search_twins import closed, perfect, random_task, reachable
+
+from planner.mutexes import Pruning, pruned
+from planner.task import INFINITY, Task
+
+seeds = st.integers(0, 10**9)
+
+
+def alive(task: Task):
+    """The states on plans, with the actions that lead from one to another."""
+    edges, cost = reachable(task), perfect(task)
+    return {
+        state: [(number, child) for number, child in below if cost[child] < INFINITY]
+        for state, below in edges.items()
+        if cost[state] < INFINITY
+    }
+
+
+def has_pair(mutexes, state) -> bool:
+    return any(1 << other & mutexes[fact] for fact in state for other in state)
+
+
+@given(seeds)
+def test_no_state_on_a_plan_has_an_excluded_pair(seed):
+    task = random_task(seed)
+    found = pruned(task)
+    number = {fact: place for place, fact in enumerate(found.facts)}
+    plans = alive(task)
+    assert found.solvable or not plans
+    for state in plans:
+        full = closed(task, state)
+        assert full <= number.keys()
+        assert not has_pair(found.excluded, [number[fact] for fact in full])
+    used = {action for below in plans.values() for action, _ in below}
+    assert used <= set(found.actions)
+
+
+@given(seeds)
+def test_no_reachable_state_has_an_unreachable_pair(seed):
+    task = random_task(seed)
+    found = pruned(task)
+    number = {fact: place for place, fact in enumerate(found.facts)}
+    for state in reachable(task):
+        assert not has_pair(found.unreachable, [number[f] for f in closed(task, state) if f in number])
+    for fact in range(len(found.facts)):
+        assert not found.unreachable[fact] & ~found.excluded[fact]
+
+
+@given(seeds)
+def test_the_pruned_task_has_the_same_plans(seed):
+    task = random_task(seed)
+    found = pruned(task)
+    before, after = perfect(task), perfect(found.task)
+    assert after[frozenset(found.task.initial)] == before[frozenset(task.initial)]
+    for state, cost in after.items():
+        assert before[frozenset(found.facts[fact] for fact in state)] <= cost
+
+
+def test_most_random_tasks_without_a_plan_are_proved_so():
+    tasks = [random_task(seed) for seed in range(100)]
+    hopeless = [task for task in tasks if not alive(task)]
+    assert sum(not pruned(task).solvable for task in hopeless) > 0.7 * len(hopeless) > 0
+
+
+def test_what_is_stopped_is_sound():
+    """Every number of steps after which it may be stopped gives the same plans."""
+    for seed in range(12):
+        task = random_task(seed)
+        cheapest = perfect(task)[frozenset(task.initial)]
+        pruning = Pruning(task)
+        for _ in pruning.steps():
+            found = pruning.result()
+            assert perfect(found.task)[frozenset(found.task.initial)] == cheapest
+            assert found.solvable or cheapest == INFINITY
