@@ -69,19 +69,19 @@ class Filler:
 
         What has a default keeps it then, without a question.
         """
-        before = self.meter.spent
+        meter = self.meter.share()
         parts, returned = list(self._parts(request)), list(self._returned(request.state))
         careful = "irreversible" in request.action.tags and bool(returned)
         try:
-            found, marked = await self._asked(request, parts if careful else [*parts, *returned]), bool(returned)
+            found, marked = await self._asked(request, parts if careful else [*parts, *returned], meter), bool(returned)
             if careful:
                 marked = bool(self._lacking(request, found))
-                found = await self._asked(request, [*parts, *returned]) if marked else found
+                found = await self._asked(request, [*parts, *returned], meter) if marked else found
         except ModelError as error:
             if not required(request):
-                return self._paid(Fillings({}), before)
-            return self._paid(Fillings({}, question=_question(request, ""), known=(str(error),)), before)
-        return self._paid(self._fillings(request, found, marked=marked), before)
+                return self._paid(Fillings({}), meter.spent)
+            return self._paid(Fillings({}, question=_question(request, ""), known=(str(error),)), meter.spent)
+        return self._paid(self._fillings(request, found, marked=marked), meter.spent)
 
     def _fillings(self, request: FillRequest, found: Filled, *, marked: bool) -> Fillings:
         if self._lacking(request, found):
@@ -89,21 +89,20 @@ class Filler:
         values = {name: getattr(found.values, name) for name in found.values.model_fields_set}
         return Fillings(values, found.thought, marked)
 
-    async def _asked(self, request: FillRequest, parts: list[Part]) -> Filled:
+    async def _asked(self, request: FillRequest, parts: list[Part], meter: Meter) -> Filled:
         kind = answer_of(request)
         asked = Request(Purpose.FILL, INSTRUCTIONS, tuple(parts), kind)
         check = _Judge(request)
         found = await answered(
-            self.model, asked, kind, check=check, meter=self.meter, rounds=self.rounds, timeout=self.timeout
+            self.model, asked, kind, check=check, meter=meter, rounds=self.rounds, timeout=self.timeout
         )
         return found.value
 
     def _lacking(self, request: FillRequest, found: Filled) -> list[str]:
         return [each.name for each in required(request) if each.name not in found.values.model_fields_set]
 
-    def _paid(self, found: Fillings, before: Usage) -> Fillings:
+    def _paid(self, found: Fillings, took: Usage) -> Fillings:
         """Return `found` with what asking took."""
-        took = self.meter.spent - before
         return replace(found, metrics=Metrics(0.0, took.tokens, took.money), calls=took.calls)
 
     def _parts(self, request: FillRequest) -> Iterator[Part]:

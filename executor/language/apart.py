@@ -41,6 +41,16 @@ class Apart:
         return getattr(self.model, "is_priced", True) is True
 
     @property
+    def prices(self) -> tuple[float, float] | None:
+        """What a million tokens of the model cost, read and written, where it says so."""
+        return getattr(self.model, "prices", None)
+
+    @property
+    def retries(self) -> int:
+        """How often the model is asked again where a call fails for a reason that may pass."""
+        return getattr(self.model, "retries", 0)
+
+    @property
     def patience(self) -> float | None:
         """The seconds that one answer of the model may take, where it says so."""
         return getattr(self.model, "patience", None)

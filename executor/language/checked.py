@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language.allowance import Meter
-from executor.language.protocol import Answer, LanguageModel, Origin, Part, Request, Usage
+from executor.language.protocol import UNANSWERED, Answer, Failed, LanguageModel, Origin, Part, Reply, Request
 from executor.world.threads import said as said_by
 from planner.records import dataclass, replace
 
@@ -22,8 +22,6 @@ LONGEST: Final = 100_000
 """Characters of an answer that are read."""
 SHOWN: Final = 2_000
 """Characters of an answer that are shown to the model again."""
-UNANSWERED: Final = Usage(1)
-"""What a call has taken, as far as is known, that nobody has answered."""
 MISTAKES: Final = 8
 """Objections that are sent back at most."""
 Kind = TypeVar("Kind", bound=Answer)
@@ -60,20 +58,11 @@ async def answered(
         raise Unpaid("money is limited, and nobody knows what the model costs; say its 'prices' in the settings")
     asked, objections = request, list[str]()
     for number in range(1, rounds + 1):
-        meter.check()
         try:
-            reply = await asyncio.wait_for(model.answer(asked), timeout)
+            reply = await _reply(model, asked, meter, timeout)
         except TimeoutError:
-            meter.add(UNANSWERED)
             objections = [f"no answer within {timeout:g} seconds"]
             continue
-        except ModelError:
-            meter.add(UNANSWERED)
-            raise
-        except Exception as error:  # whatever a client raises, it has not answered
-            meter.add(UNANSWERED)
-            raise Unreachable(f"the client of the language model failed: {said_by(error)}") from error
-        meter.add(reply.usage)
         value, objections = _read(reply.value, kind)
         if value is not None:
             said = check(value)
@@ -82,6 +71,42 @@ async def answered(
                 return Answered(value, number, request.shows_tools)
         asked = replace(request, parts=(*request.parts, *_again(reply.value, objections)))
     raise NoAnswer(request.purpose.value, objections, rounds)
+
+
+async def _reply(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:  # noqa: ASYNC109 - as above
+    """Return what the model says; where it fails for a reason that may pass, it is asked as often again as it says."""
+    attempts, failed = 1 + max(0, getattr(model, "retries", 0)), ""
+    for attempt in range(1, attempts + 1):
+        async with meter.paying():
+            try:
+                room = meter.room(request.most_tokens, getattr(model, "prices", None))
+            except Unpaid as error:
+                raise Unpaid(f"{error}{failed}") from None
+            try:
+                return await _attempt(model, replace(request, room=room, attempt=attempt), meter, timeout)
+            except Failed as error:
+                if not error.may_pass or attempt == attempts:
+                    raise
+                failed = f"; it was asked in vain before: {error}"
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _attempt(model: LanguageModel, request: Request, meter: Meter, timeout: float) -> Reply:  # noqa: ASYNC109 - as above
+    """Return what the model says to one call, which is counted, whatever comes of it."""
+    took = UNANSWERED
+    try:
+        reply = await asyncio.wait_for(model.answer(request), timeout)
+        took = replace(reply.usage, calls=max(1, reply.usage.calls))
+    except Failed as error:
+        took = error.usage
+        raise
+    except (ModelError, TimeoutError):
+        raise
+    except Exception as error:  # whatever a client raises, it has not answered
+        raise Unreachable(f"the client of the language model failed: {said_by(error)}") from error
+    finally:
+        meter.add(took)
+    return reply
 
 
 def _read(said: Any, kind: type[Kind]) -> tuple[Kind | None, list[str]]:

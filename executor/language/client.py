@@ -1,7 +1,7 @@
 """A real language model, by pydantic-ai: hosted ones, and all that speak OpenAI's protocol at some URL.
 
-One request is one call: what comes back is checked by `executor.language.checked`, which asks again. Calls that fail
-for a reason that may pass are tried again a few times.
+One request is one call: `executor.language.checked` looks at what comes back, and asks again, also where a call failed
+for a reason that may pass.
 """
 
 from __future__ import annotations
@@ -9,24 +9,26 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from executor.errors import Unreachable
-from executor.language.protocol import Reply, Request, Usage
+from executor.language.connection import connection
+from executor.language.failures import failure
+from executor.language.protocol import CHARACTERS, Failed, Reply, Request, Usage
+from executor.language.providers import is_count, model_of_provider
 from executor.language.settings import Settings
-from planner.errors import InputError
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
-    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.models import ModelRequestParameters
 
 NAME: Final = "answer"
 MILLION: Final = 1_000_000
 PAUSE: Final = 5.0
 """Seconds between two attempts, at most."""
-CHARACTERS: Final = 4
-"""So many count as a token where the endpoint does not say what it took."""
+FIRST: Final = 0.2
+"""Seconds before the second attempt, at most: twice as many before each other."""
 BLOCKED: Final = "FORETHOUGHT_NO_MODELS"
 """With this in the environment, no real model is ever called: tests set it."""
 
@@ -39,8 +41,8 @@ class Client:
 
     def __init__(self, settings: Settings, model: Any = None) -> None:
         self.settings = settings
-        self._connection = _connection(settings) if model is None and settings.url is not None else None
-        self._model = model if model is not None else _model(settings, self._connection)
+        self._http = _http(settings) if model is None else None
+        self._model = model if model is not None else model_of_provider(settings, self._http)
 
     @property
     def is_small(self) -> bool:
@@ -48,19 +50,29 @@ class Client:
         return self.settings.small
 
     @property
+    def prices(self) -> tuple[float, float] | None:
+        """What a million tokens cost, read and written, where that is known."""
+        return self.settings.prices
+
+    @property
     def is_priced(self) -> bool:
         """Whether it is known what its calls cost."""
-        return self.settings.prices is not None
+        return self.prices is not None
+
+    @property
+    def retries(self) -> int:
+        """How often it is asked again where a call fails for a reason that may pass."""
+        return self.settings.retries
 
     @property
     def patience(self) -> float:
-        """The seconds that one answer may take, with all attempts."""
-        return (self.settings.timeout + PAUSE) * (1 + self.settings.retries)
+        """The seconds that one answer may take, with the pause before it."""
+        return self.settings.timeout + 2 * PAUSE
 
     async def close(self) -> None:
-        """Close the connections of a model at a URL."""
-        if self._connection is not None:
-            await self._connection.close()
+        """Close the connections."""
+        if self._http is not None:
+            await self._http.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -69,66 +81,57 @@ class Client:
         await self.close()
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says; raises `Unreachable` where nobody answers, or the endpoint refuses."""
+        """Return what the model says; raises `Failed` where nobody answers, or the endpoint refuses."""
+        if os.environ.get(BLOCKED):
+            raise Failed(f"real language models are not called here: {BLOCKED} is set", Usage())
+        if request.attempt > 1:
+            await asyncio.sleep(random.uniform(0, min(PAUSE, FIRST * 2 ** (request.attempt - 2))))  # noqa: S311 - no secret
+        asked = self._asked(request)
+        try:
+            async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
+                said = await asked()
+        except Exception as error:  # whatever a client raises, it has not answered
+            raise failure(error, self._priced(request.tokens, 0)) from error
+        value = _value(said)
+        return Reply(value, self._usage(said, request.tokens, len(str(value))))
+
+    def _asked(self, request: Request) -> Callable[[], Awaitable[ModelResponse]]:
+        """Return what asks pydantic-ai's model."""
         from pydantic_ai.direct import model_request  # noqa: PLC0415 - takes seconds to import
         from pydantic_ai.messages import ModelRequest, UserPromptPart  # noqa: PLC0415 - as above
 
-        asked = ModelRequest(parts=[UserPromptPart(request.prompt)], instructions=_instructions(request, self.settings))
-        limits: dict[str, Any] = {"timeout": self.settings.timeout, "max_tokens": self.settings.most_tokens}
+        words = UserPromptPart(_sendable(request.prompt))
+        asked = ModelRequest(parts=[words], instructions=_sendable(_instructions(request, self.settings)))
+        most = self.settings.most_tokens if request.room is None else min(self.settings.most_tokens, request.room)
+        limits: dict[str, Any] = {"timeout": self.settings.timeout, "max_tokens": most}
         if self.settings.temperature is not None:
             limits["temperature"] = self.settings.temperature
         parameters = _parameters(request, self.settings)
-
-        async def ask() -> ModelResponse:
-            async with asyncio.timeout(self.settings.timeout):  # the client's own is for each piece that is read
-                return await model_request(
-                    self._model, [asked], model_settings=limits, model_request_parameters=parameters
-                )
-
-        said = await _again(ask, self.settings.retries)
-        value = _value(said)
-        return Reply(value, self._usage(said, len(request.instructions) + len(request.prompt), len(str(value))))
+        return lambda: model_request(self._model, [asked], model_settings=limits, model_request_parameters=parameters)
 
     def _usage(self, said: ModelResponse, asked: int, answered: int) -> Usage:
         """Return what a call took: as the endpoint says or, where it does not, by so many characters."""
         read, written = said.usage.input_tokens, said.usage.output_tokens
-        if read <= 0 or written < 0:
-            read, written = asked // CHARACTERS, answered // CHARACTERS
-        reading, writing = self.settings.prices or (0.0, 0.0)
+        if not (is_count(read) and is_count(written) and read > 0):
+            read, written = asked, answered // CHARACTERS
+        return self._priced(read, written)
+
+    def _priced(self, read: int, written: int) -> Usage:
+        reading, writing = self.prices or (0.0, 0.0)
         return Usage(1, read, written, (read * reading + written * writing) / MILLION)
 
 
-def _model(settings: Settings, connection: Any) -> Model:
+def _http(settings: Settings) -> Any:
+    """Return what a client of openai's package sends by, None where there is no such package."""
     try:
-        from pydantic_ai.exceptions import UserError  # noqa: PLC0415 - takes seconds to import
-        from pydantic_ai.models import infer_model  # noqa: PLC0415 - as above
-    except ImportError as error:
-        hint = "pip install 'forethought[llm]'"
-        raise InputError(f"language models need pydantic-ai, which is not installed ({error})", hint=hint) from None
-    try:
-        return infer_model(settings.model) if connection is None else _compatible(settings, connection)
-    except (UserError, ImportError, ValueError) as error:
-        hint = "name it as provider:model, or give the url of its endpoint"
-        raise InputError(f"the language model {settings.model!r} cannot be had: {error}", hint=hint) from None
+        return connection(settings.most_bytes, settings.timeout)
+    except ImportError:
+        return None
 
 
-def _connection(settings: Settings) -> Any:
-    """Return a connection to a URL that speaks OpenAI's protocol, without retries of its own."""
-    try:
-        from openai import AsyncOpenAI  # noqa: PLC0415 - takes seconds to import
-    except ImportError as error:
-        hint = "pip install 'forethought[llm]'"
-        raise InputError(f"language models need openai, which is not installed ({error})", hint=hint) from None
-    key = settings.key or "none"
-    return AsyncOpenAI(base_url=settings.url, api_key=key, max_retries=0, timeout=settings.timeout)
-
-
-def _compatible(settings: Settings, connection: Any) -> Model:
-    """Return a model that speaks OpenAI's protocol: at Ollama, vLLM, llama.cpp and others."""
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - takes seconds to import
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - as above
-
-    return OpenAIChatModel(settings.model, provider=OpenAIProvider(openai_client=connection))
+def _sendable(text: str) -> str:
+    """Return `text` without halves of characters, which UTF-8 does not have."""
+    return text.encode(errors="replace").decode()
 
 
 def _instructions(request: Request, settings: Settings) -> str:
@@ -166,34 +169,3 @@ def _value(said: ModelResponse) -> Any:
     if text.startswith("```"):
         text = text.strip("`").removeprefix("json").strip()
     return text
-
-
-async def _again(ask: Callable[[], Awaitable[ModelResponse]], retries: int) -> ModelResponse:
-    """Return what `ask` gives, asked again where it fails for a reason that may pass."""
-    from pydantic_ai.exceptions import AgentRunError, ModelHTTPError  # noqa: PLC0415 - takes seconds to import
-    from tenacity import (  # noqa: PLC0415 - as above
-        AsyncRetrying,
-        retry_if_exception,
-        stop_after_attempt,
-        wait_random_exponential,
-    )
-
-    if os.environ.get(BLOCKED):
-        raise Unreachable(f"real language models are not called here: {BLOCKED} is set")
-
-    def may_pass(error: BaseException) -> bool:
-        if isinstance(error, ModelHTTPError):
-            return error.status_code in {408, 409, 425, 429} or error.status_code >= 500
-        return isinstance(error, AgentRunError | OSError)
-
-    waits = wait_random_exponential(multiplier=0.2, max=PAUSE)
-    trying = AsyncRetrying(
-        stop=stop_after_attempt(1 + retries), wait=waits, retry=retry_if_exception(may_pass), reraise=True
-    )
-    try:
-        found: ModelResponse = await trying(ask)
-    except TimeoutError as error:
-        raise Unreachable("no answer in time") from error
-    except Exception as error:
-        raise Unreachable(f"{type(error).__name__}: {error}") from error
-    return found

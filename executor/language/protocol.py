@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from executor.errors import Unreachable
 from planner.records import dataclass
+
+CHARACTERS: Final = 4
+"""So many count as a token where the endpoint does not say what it took."""
+BYTES: Final = 3
+"""So many make a token at least: tokens of words have more, in most scripts and in JSON."""
+FRAME: Final = 20
+"""Tokens around a question, for who says what."""
 
 
 class Purpose(Enum):
@@ -58,17 +66,37 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A question to a language model, whose answer fits `answer`."""
+    """A question to a language model, whose answer fits `answer`.
+
+    The answer may have as many tokens as there is `room` for, None being any number. `attempt` is 1 at first, and more
+    where the same was asked before, in vain, for a reason that may pass: then a client waits a little before it asks.
+    """
 
     purpose: Purpose
     instructions: str
     parts: tuple[Part, ...]
     answer: type[Answer]
+    room: int | None = None
+    attempt: int = 1
 
     @property
     def prompt(self) -> str:
         """The parts as one text."""
         return "\n\n".join(map(str, self.parts))
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it has, without the schema of its answer."""
+        return (len(self.instructions) + len(self.prompt)) // CHARACTERS
+
+    @property
+    def most_tokens(self) -> int:
+        """How many tokens it has at most, by all that is likely, with the schema of its answer."""
+        schema = json.dumps(self.answer.model_json_schema())
+        return (
+            FRAME
+            + sum(len(each.encode(errors="replace")) for each in (self.instructions, self.prompt, schema)) // BYTES
+        )
 
     @property
     def shows_tools(self) -> bool:
@@ -111,6 +139,10 @@ class Usage:
         )
 
 
+UNANSWERED: Final = Usage(1)
+"""What a call has taken, as far as is known, that nobody has answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a model said: `value` is JSON, as text or read already. Nobody has checked it yet."""
@@ -119,9 +151,21 @@ class Reply:
     usage: Usage = Usage(1)
 
 
+class Failed(Unreachable):
+    """A call came to nothing; `may_pass`: it may not if it is made again. `usage` is what it took all the same."""
+
+    def __init__(self, why: str, usage: Usage = UNANSWERED, *, may_pass: bool = False) -> None:
+        super().__init__(why)
+        self.usage = usage
+        self.may_pass = may_pass
+
+
 @runtime_checkable
 class LanguageModel(Protocol):
     """A language model; `executor.testing` has doubles, `executor.language.client` a real one."""
 
     async def answer(self, request: Request) -> Reply:
-        """Return what the model says; raises `ModelError` where it, or the way to it, fails."""
+        """Return what the model says; raises `ModelError` where it, or the way to it, fails.
+
+        After a `Failed` that may pass, a model that has `retries` is asked so often again.
+        """

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
+from urllib.parse import urlsplit
 
 from executor.language.protocol import LanguageModel
 from planner.errors import InputError, did_you_mean
@@ -23,6 +24,7 @@ _VARIABLES: Final = {
     "small": "FORETHOUGHT_MODEL_SMALL",
 }
 _TRUTH: Final = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+KEY: Final = _VARIABLES["key"]
 FILE: Final = "FORETHOUGHT_SETTINGS"
 """The variable that names the settings file."""
 SCRIPT: Final = "script:"
@@ -34,7 +36,8 @@ class Settings:
     """A language model: `provider:model` as pydantic-ai names it or, with a `url`, the name that the endpoint knows.
 
     `timeout` is in seconds, for one call; `retries` are those of calls that failed for a reason that may pass.
-    `prices` are what a million tokens cost, read and written. A `small` model is given choices, where it can be.
+    An answer has `most_tokens` tokens at most, and comes in `most_bytes` bytes. `prices` are what a million tokens
+    cost, read and written. A `small` model is given choices, where it can be.
     """
 
     model: str
@@ -44,6 +47,7 @@ class Settings:
     retries: int = 2
     output: Output = "native"
     most_tokens: int = 2000
+    most_bytes: int = 2_000_000
     temperature: float | None = None
     prices: tuple[float, float] | None = None
     small: bool = False
@@ -58,12 +62,39 @@ class Settings:
         for name in ("url", "key"):
             if not isinstance(getattr(self, name), str | None):
                 raise InputError(f"{name} is a text; put it in quotes")
+        self._check_key()
+        self._check_url()
+        for name in ("retries", "most_tokens", "most_bytes"):
+            if not isinstance(getattr(self, name), int):
+                raise InputError(f"{name} is a whole number, not {getattr(self, name)!r}")
         for name, value in self._numbers():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
                 raise InputError(f"{name} is a number, 0 or more, not {value!r}")
 
+    def _check_key(self) -> None:
+        """Raise `InputError` for a key that no header can carry, without showing it."""
+        for number, each in enumerate(self.key or "", 1):
+            if not "!" <= each <= "~":
+                hint = f"copy it again; it is in {KEY}, or in the settings file"
+                raise InputError(
+                    f"character {number} of the language model's key can be in no key: {each!r}", hint=hint
+                )
+
+    def _check_url(self) -> None:
+        if self.url is None:
+            return
+        try:
+            parts = urlsplit(self.url)
+            is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            is_url = False
+        if not is_url:
+            hint = "such as 'http://localhost:11434/v1'"
+            raise InputError(f"the endpoint of a language model is a URL of http or https, not {self.url!r}", hint=hint)
+
     def _numbers(self) -> list[tuple[str, object]]:
-        found = [("timeout", self.timeout), ("retries", self.retries), ("most_tokens", self.most_tokens)]
+        found = [("timeout", self.timeout), ("retries", self.retries)]
+        found += [("most_tokens", self.most_tokens), ("most_bytes", self.most_bytes)]
         found += [] if self.temperature is None else [("temperature", self.temperature)]
         return [*found, *(("a price", each) for each in self.prices or ())]
 

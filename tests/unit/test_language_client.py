@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from endpoint import Endpoint
 from pydantic import Field
+from raw_endpoint import RawEndpoint, http
 
 from executor.errors import NoAnswer, Unpaid, Unreachable
 from executor.language import Allowance, Answer, Meter, Part, Purpose, Reply, Request, answered
@@ -61,8 +62,36 @@ class TestEndpoint:
         assert "response_format" not in endpoint.bodies[0]
 
     def test_what_may_pass_is_tried_again(self) -> None:
+        meter = Meter()
         with Endpoint(503, 429, '{"number": 5}') as endpoint:
-            assert ask(Settings("small", endpoint.url, retries=2)).value.number == 5
+            assert ask(Settings("small", endpoint.url, retries=2), meter=meter).value.number == 5
+        assert (meter.spent.calls, meter.spent.input_tokens, meter.spent.output_tokens) == (3, 100, 10)
+
+    def test_what_is_tried_again_is_paid_for(self) -> None:
+        meter = Meter(Allowance(calls=2))
+        with Endpoint(503, 503, '{"number": 5}') as endpoint, pytest.raises(Unpaid, match=r"2 of 2; .* status 503"):
+            ask(Settings("small", endpoint.url, retries=2), meter=meter)
+        assert len(endpoint.bodies) == meter.spent.calls == 2
+
+    def test_an_answer_may_have_what_is_left(self) -> None:
+        question = REQUEST.most_tokens
+        with Endpoint('{"number": 5}', '{"number": 5}', usage=(30, 20)) as endpoint:
+            ask(Settings("small", endpoint.url), meter=Meter(Allowance(tokens=question + 100)))
+            ask(Settings("small", endpoint.url), meter=Meter(Allowance(tokens=10**6)))
+        assert [body["max_completion_tokens"] for body in endpoint.bodies] == [100, 2000]
+
+    def test_of_money_too(self) -> None:
+        money = (REQUEST.most_tokens * 2 + 50 * 10) / 1_000_000
+        with Endpoint('{"number": 5}') as endpoint:
+            ask(Settings("small", endpoint.url, prices=(2, 10)), meter=Meter(Allowance(money=money)))
+        assert endpoint.bodies[0]["max_completion_tokens"] == pytest.approx(50, abs=1)
+
+    def test_what_does_not_fit_is_not_asked(self) -> None:
+        meter = Meter(Allowance(tokens=REQUEST.most_tokens))
+        with Endpoint('{"number": 5}') as endpoint, pytest.raises(Unpaid, match="and its answer cost more"):
+            ask(Settings("small", endpoint.url), meter=meter)
+        assert endpoint.bodies == []
+        assert meter.spent.calls == 0
 
     def test_what_will_not_pass_is_not(self) -> None:
         with Endpoint(401, '{"number": 5}') as endpoint, pytest.raises(Unreachable):
@@ -75,9 +104,9 @@ class TestEndpoint:
 
     @pytest.mark.parametrize("usage", [None, (0, 0)])
     def test_what_an_endpoint_does_not_count_is_counted_by_characters(self, usage) -> None:
-        meter = Meter(Allowance(tokens=1))
-        with Endpoint("seven", '{"number": 5}', usage=usage) as endpoint, pytest.raises(Unpaid):
-            ask(Settings("small", endpoint.url), meter=meter)
+        meter = Meter()
+        with Endpoint("seven", usage=usage) as endpoint, pytest.raises(NoAnswer):
+            ask(Settings("small", endpoint.url), meter=meter, rounds=1)
         asked = len("Give a number.") + len("Said:\na small one")
         assert (meter.spent.input_tokens, meter.spent.output_tokens) == (asked // 4, 1)
 
@@ -127,14 +156,50 @@ def test_a_model_may_take_as_long_as_it_says() -> None:
         assert asyncio.run(answered(apart, REQUEST, Number, timeout=0.001)).value.number == 5
 
 
-def test_patience_is_for_all_attempts() -> None:
+def test_patience_is_for_one_attempt_and_the_pause_before_it() -> None:
     model = ScriptedModel([])
-    assert Client(Settings("small", timeout=300, retries=1), model).patience > 600
+    assert Client(Settings("small", timeout=300, retries=1), model).patience > 305
 
 
 def test_real_models_are_never_called_in_tests() -> None:
     with pytest.raises(Unreachable, match="are not called here"):
         ask(Settings("small", "http://127.0.0.1:9/v1"))
+
+
+class TestProviders:
+    @pytest.fixture(autouse=True)
+    def without_keys(self, monkeypatch) -> None:
+        for name in ("OPENAI_API_KEY", "FORETHOUGHT_MODEL_KEY", "OPENAI_BASE_URL", "DEEPSEEK_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+
+    @pytest.mark.parametrize(
+        ("model", "variable"), [("openai:gpt-5", "OPENAI_API_KEY"), ("deepseek:deepseek-chat", "DEEPSEEK_API_KEY")]
+    )
+    def test_a_missing_key_is_asked_for_by_its_name(self, model, variable) -> None:
+        with pytest.raises(InputError, match="needs a key, and has none") as error:
+            model_of(model)
+        assert f"set {variable}, or FORETHOUGHT_MODEL_KEY" in str(error.value)
+        assert "Agent" not in str(error.value)
+
+    @pytest.mark.usefixtures("allowed")
+    def test_a_key_of_the_settings_is_the_providers(self, monkeypatch) -> None:
+        heads: list[bytes] = []
+        with RawEndpoint(http(b"{}", "503 No"), heads=heads) as endpoint:
+            monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+            with pytest.raises(Unreachable, match="status 503"):
+                ask(Settings("openai-chat:gpt-5", key="sk-ours", retries=1))
+        assert len(heads) == 2  # the provider's client makes no attempts of its own
+        assert all(b"Bearer sk-ours" in each and b"identity" in each for each in heads)
+
+    def test_a_provider_without_keys_says_so(self) -> None:
+        with pytest.raises(InputError, match="takes no key from the settings"):
+            model_of({"model": "openai-codex:gpt-5", "key": "sk-ours"})
+
+    @pytest.mark.usefixtures("allowed")
+    def test_a_key_that_no_header_can_carry_is_said(self, monkeypatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-é")
+        with pytest.raises(Unreachable, match="key, or its URL, has characters that are not ASCII"):
+            ask(Settings("openai-chat:gpt-5", retries=0))
 
 
 def test_an_unknown_model_is_refused() -> None:
@@ -171,6 +236,13 @@ class TestSettings:
             ({"model": "a", "prices": "12"}, "prices are two numbers"),
             ({"model": "a", "url": 5}, "url is a text"),
             ({"model": "a", "key": 5}, "key is a text"),
+            ({"model": "a", "key": "sk-é"}, "character 4 of the language model's key can be in no key: 'é'"),
+            ({"model": "a", "key": "sk-1\n"}, r"character 5 .* can be in no key"),
+            ({"model": "a", "url": "localhost:11434"}, "is a URL of http or https, not 'localhost:11434'"),
+            ({"model": "a", "url": "http://"}, "is a URL of http or https"),
+            ({"model": "a", "url": "http://h:x/v1"}, "is a URL of http or https"),
+            ({"model": "a", "retries": 1.5}, "retries is a whole number"),
+            ({"model": "a", "most_bytes": -1}, "most_bytes is a number, 0 or more"),
         ],
     )
     def test_what_means_nothing_is_refused(self, given, message, tmp_path) -> None:

@@ -240,7 +240,13 @@ def test_a_model_that_says_nothing_that_counts_is_an_error_in_quiet_runs_too(say
 def test_tokens_are_limited_for_reading_and_filling_together(say: Say) -> None:
     code, _, err = say(SENTENCE, "--yes", "--tokens", "1")
     assert code == Exit.NO_VERDICT
-    assert "are spent" in err
+    assert "its answer cost more: 1 tokens are left of 1" in err
+    fill = ["no JSON" * 1000, *FILL]
+    took = json.loads(say(SENTENCE, "--yes", "--json", "--quiet", fill=fill)[1])["metrics"]["tokens"]
+    code, out, _ = say(SENTENCE, "--yes", "--json", "--quiet", "--tokens", took, fill=fill)  # questions are rounded up
+    found = json.loads(out)
+    assert (code, found["status"]) != (Exit.OK, "SUCCEEDED")
+    assert found["metrics"]["tokens"] < took
 
 
 def test_it_is_said_how_a_model_is_configured(capsys: pytest.CaptureFixture[str]) -> None:
