@@ -200,9 +200,9 @@ class Run:
         """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
 
         When the steps at work are over, the rest of the plan is patched, so that it leads there. What was done counts
-        for constraints that stay, and all that the run has spent for budgets. `basis` says why that is wanted. Raises
-        `RunError` for a run that follows a policy, does tasks, or undoes what it did, and where the run has not all the
-        objects of `problem`.
+        for constraints that stay, and all that the run has spent for budgets. Tasks that the run did are over then, and
+        where it follows a policy, another one is decided on. `basis` says why that is wanted. Raises `RunError` for a
+        run that undoes what it did, and where it has not all the objects of `problem`.
         """
         self.check_goal(problem)
         self._at_home(lambda: self._change_goal(problem, reason, basis))
@@ -222,8 +222,6 @@ class Run:
         state = self.state
         lacking = {each.name for each in problem.objects} - {each.name for each in state.source.objects}
         why = next(filter(None, [
-            "it follows a policy" if state.policy is not None else "",
-            "it does tasks" if state.hierarchy is not None else "",
             "it undoes what was done" if state.is_undoing else "",
             f"it has no {', '.join(sorted(lacking))}" if lacking else "",
         ]), "")  # fmt: skip

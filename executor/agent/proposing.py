@@ -14,7 +14,7 @@ from executor.agent.reading import Reader, Reading, Readings
 from executor.agent.reading.answer import Meanings
 from executor.agent.reading.words import in_words
 from executor.agent.taking import taken
-from executor.agent.unmodelled import Improviser
+from executor.agent.unmodelled import Improviser, Proposed, improvised_again
 from executor.errors import ModelError
 from executor.language.allowance import Meter
 from executor.language.protocol import LanguageModel, Part
@@ -87,18 +87,26 @@ class Proposer:
         return await self.of_readings(found, meter, context)
 
     async def again(
-        self, sentence: str, problem: Problem, said: Meanings, meter: Meter, open_types: Collection[str] = ()
+        self,
+        sentence: str,
+        problem: Problem,
+        said: Meanings,
+        meter: Meter,
+        *,
+        open_types: Collection[str] = (),
+        served: Proposed | None = None,
     ) -> Proposal:
         """Return what comes of `sentence` as it was read once, with new objects of `open_types` made, too.
 
-        Raises `InputError` where that means nothing any more, and where there is no model.
+        What no fact expresses is `served` as it was once, if that is given, without asking the model. Raises
+        `InputError` where that means nothing any more, and where there is no model.
         """
         if self.model is None:
             raise InputError("a sentence needs a language model", hint="Agent(…, model=…), or give a goal as a list")
         reader = Reader(self.model, {*self.open_types, *open_types})
         understood = reader.again(sentence, problem, said)
         found = Proposal(Standing.NOTHING, sentence, readings=understood.readings, understood=understood)
-        return await self.of_readings(found, meter)
+        return await self.of_readings(found, meter, served=served)
 
     async def renewed(self, proposal: Proposal, now: Problem) -> Proposal:
         """Return `proposal` with a plan from how things stand `now`; it may need to be confirmed again."""
@@ -128,12 +136,16 @@ class Proposer:
         elif not found.is_remembered and len(found.readings) == 1:
             self.remembered.keep(found.key, found.meanings, found.usage)
 
-    async def of_readings(self, base: Proposal, meter: Meter, context: Sequence[Part] = ()) -> Proposal:
-        """Return what comes of the readings of `base`."""
-        found = await self._of_readings(base, meter, context)
+    async def of_readings(
+        self, base: Proposal, meter: Meter, context: Sequence[Part] = (), served: Proposed | None = None
+    ) -> Proposal:
+        """Return what comes of the readings of `base`; see `again` for `served`."""
+        found = await self._of_readings(base, meter, context, served)
         return replace(found, usage=meter.spent)
 
-    async def _of_readings(self, base: Proposal, meter: Meter, context: Sequence[Part]) -> Proposal:
+    async def _of_readings(
+        self, base: Proposal, meter: Meter, context: Sequence[Part], served: Proposed | None
+    ) -> Proposal:
         readings = base.readings
         if not readings:
             return replace(base, reason="the sentence asks for nothing that could be done here")
@@ -146,7 +158,7 @@ class Proposer:
         if stopped is not None:
             return stopped
         if reading.unmodelled:
-            return await self._improvised(base, reading, meter, context)
+            return await self._improvised(base, reading, meter, context, served)
         proposal = await self._planned(base)
         if proposal.plan is None or not self._is_for_somebody(proposal, proposal.plan):
             return proposal
@@ -191,12 +203,17 @@ class Proposer:
         standing = Standing.UNREACHABLE if lacks else Standing.UNPLANNED
         return replace(proposal, standing=standing, result=result, missing=lacks, reason=_said(lacks) or _why(result))
 
-    async def _improvised(self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part]) -> Proposal:
+    async def _improvised(
+        self, base: Proposal, reading: Reading, meter: Meter, context: Sequence[Part], served: Proposed | None
+    ) -> Proposal:
         """Return what comes of a reading parts of which no fact expresses."""
         assert self.model is not None  # noqa: S101 - somebody has read the sentence
-        improviser = Improviser(self.model, self.planner.time_limit)
-        able_to = able(reading.problem, self.world)
-        found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
+        able_to, limit = able(reading.problem, self.world), self.planner.time_limit
+        if served is not None:
+            found = await improvised_again(able_to, reading.unmodelled, served, limit)
+        else:
+            improviser = Improviser(self.model, limit)
+            found = await improviser.improvise(able_to, reading.unmodelled, base.request, meter=meter, context=context)
         problem = replace(found.problem, domain=reading.problem.domain)
         found = replace(found, problem=problem, result=declared(found.result, problem))
         base = replace(base, problem=problem, result=found.result, improvised=found, missing=found.missing)

@@ -68,6 +68,8 @@ class RunState:
     """Whether something else is wanted than what the plan was made for."""
     policy: Mapping[str, Any] | None = None
     """The policy that the run follows, as data, if it does."""
+    outlived: Mapping[str, Any] | None = None
+    """A policy that is for something else than what is wanted now."""
     kept: Kept | None = None
     """How far constraints are kept, as the policy sees it, if one is followed and there are any."""
 
@@ -260,7 +262,7 @@ class RunState:
         self.is_by_agent |= self.plan.basis.is_by_agent
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()
-        self.wants_plan = True
+        self.wants_plan, self.hierarchy, self.kept, self.outlived = True, None, None, self.policy
         watches = self.watches or Watches(self.beliefs.simulation)
         self.watches = watches.changed(wanted.constraints, self.beliefs.simulation) if wanted.constraints else None
 

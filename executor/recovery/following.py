@@ -54,10 +54,15 @@ class Following:
     def is_due(self) -> bool:
         """Whether the policy is to be asked: nothing of the plan is left to do, and nothing is undone."""
         state = self.state
-        if state.model != "policy" or state.is_undoing:
+        if state.model != "policy" or state.is_undoing or not self.is_for_this:
             return False
         open_ = (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT)
         return not state.with_status(*open_)
+
+    @property
+    def is_for_this(self) -> bool:
+        """Whether there is a policy for what is wanted now."""
+        return self.state.policy is not None and self.state.policy is not self.state.outlived
 
     def policy(self) -> Policy:
         """Return the policy that the run follows."""

@@ -87,7 +87,7 @@ class Ladder:
 
     async def _follow(self, about: str) -> bool:
         """Take the next step of the policy, or of another one; return whether there is one."""
-        if self.following.go_on(about):
+        if self.following.is_for_this and self.following.go_on(about):
             return True
         if self.options.still_works(()):
             self.replanning.keep()

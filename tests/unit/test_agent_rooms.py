@@ -250,6 +250,58 @@ def test_steps_that_nothing_confirms_are_approved_in_the_room_and_stay_so_in_wha
     assert "make it bright" in second.outcome.reason
 
 
+BRIGHT = [
+    {"meanings": [{"goal": ["told(ada)"], "not_expressible": ["make it bright"]}]},
+    {"parts": [{"part": "make it bright", "steps": [{"action": "light"}]}], "thought": "a lamp"},
+]
+
+
+@pytest.mark.parametrize(("answer", "expected"), [("yes", ["light", "write ada", "mail ada"]), ("no", [])])
+def test_steps_that_nothing_confirms_are_still_asked_about_after_a_restart(answer, expected, tmp_path) -> None:
+    first, _ = post(*BRIGHT, journal=tmp_path / "runs.db")
+    asyncio.run(first.room("hall").achieve("Tell Ada, and make it bright."))
+    question = first.room("hall").question
+    assert "make it bright" in question
+    agent, done = post(journal=tmp_path / "runs.db")  # its model says nothing at all
+    room = agent.room("hall")
+    assert room.question == question
+    achieved = asyncio.run(room.achieve(answer))
+    assert sorted(done) == sorted(expected)
+    assert achieved.proposal.standing is (Standing.UNVERIFIED if expected else Standing.DECLINED)
+    if expected:
+        assert achieved.outcome.status is RunStatus.UNVERIFIED
+        assert achieved.proposal.improvised.thought == "a lamp"
+    assert room.question == ""
+
+
+def test_what_is_another_plan_after_a_restart_is_asked_again(tmp_path) -> None:
+    first, _ = post(goal("told(ada)"), journal=tmp_path / "runs.db")
+    asyncio.run(first.room("hall").achieve("Tell Ada."))
+    agent, done = post(journal=tmp_path / "runs.db")
+    room = agent.room("hall")
+    room.note(room.record.model_copy(update={"open": room.record.open.model_copy(update={"question": "Another?"})}))
+    achieved = asyncio.run(room.achieve("yes"))
+    assert achieved.proposal.standing is Standing.UNCONFIRMED
+    assert "told(ada)" in room.question
+    assert done == []
+    assert asyncio.run(room.achieve("yes")).succeeded
+
+
+@pytest.mark.parametrize("heard", ["", " \n\u2003", "what?"])
+def test_what_asks_for_nothing_leaves_open_what_is_open(heard) -> None:
+    agent, done = post(goal("told(ada)"), {"meanings": []}, {"meanings": []})
+    room = agent.room()
+    asyncio.run(room.achieve("Tell Ada."))
+    question = room.question
+    assert "told(ada)" in question
+    achieved = asyncio.run(room.achieve(heard))
+    assert achieved.proposal.standing in {Standing.NOTHING, Standing.UNREAD}
+    assert achieved.proposal.question == room.question == question
+    assert done == []
+    assert asyncio.run(room.achieve("yes")).succeeded
+    assert done == ["write ada", "mail ada"]
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_whatever_a_model_says_in_a_room_nothing_undeclared_is_done_and_no_success_is_claimed(seed) -> None:
     agent, done = post(confirm=lambda _: seed % 2 == 0, allowance=Allowance(calls=12))

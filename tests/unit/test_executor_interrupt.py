@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from domains.travel.instances import board
 from executor import Executor, RunStatus, StepStatus, Wait, World
 from executor.errors import RunError
-from executor.record.events import GoalChanged, PlanChanged, StepEnded, StepWaiting
-from planner import Domain, at_most, done, solve
+from executor.record.events import GoalChanged, PlanChanged, StepEnded, StepStarted, StepWaiting
+from executor.testing import SimulatedWorld, run_virtual
+from planner import Domain, Outcome, at_most, decide, done, solve
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
 ROOMS = {"hall": "room", "lab": "room", "attic": "room", "shed": "room"}
@@ -185,3 +187,46 @@ def test_objects_that_a_run_does_not_have_are_no_goal_of_it():
         return await run
 
     assert asyncio.run(story()).status is RunStatus.SUCCEEDED
+
+
+def redirected(problem, what, other, **options):
+    """Return how a run ends that goes on to the goal of `other` after its first step, the world, and what was heard."""
+    simulated = SimulatedWorld(problem, **options)
+
+    async def story():
+        run = Executor(simulated.world, listeners=(heard.append,)).start(what)
+        return await after(run, 1, lambda: run.change_goal(other))
+
+    heard = []
+    return run_virtual(story()), simulated, heard
+
+
+def test_tasks_are_over_where_something_else_is_wanted():
+    problem = board()
+    facts = Domain.of(problem.classical.domain)
+    other = facts.problem(objects=problem.classical.objects, goal=["at(ada, nice)"])
+    outcome, simulated, _ = redirected(problem, problem.solve(time_limit=None), other)
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert simulated.holds("at(ada, nice)")
+    assert [each.step.action for each in outcome.steps if each.attempts] == ["book_flight", "fly"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("goal", ["wrapped", "there", "not here"])
+def test_a_run_that_follows_a_policy_decides_on_another_one_for_another_goal(goal, seed):
+    domain = Domain("desk")
+    lost = [Outcome("0.6", ["there", "not here"]), Outcome("0.4", ["lost", "not here"])]
+    domain.action("send", requires=["here"], provides=["there", "not here"], outcomes=lost)
+    domain.action("search", requires=["lost"], provides=["here", "not lost"])
+    torn = [Outcome("0.5", ["wrapped"]), Outcome("0.5", ["torn"])]
+    domain.action("wrap", requires=["there"], provides=["wrapped"], outcomes=torn)
+    domain.action("sing", requires=["there"], provides=["sung"])
+    problem = domain.problem(initial=["here"], goal=["sung"])
+    other = domain.problem(initial=["here"], goal=[goal])
+    outcome, simulated, heard = redirected(problem, decide(problem), other, seed=seed, chances=True)
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert simulated.holds(goal)
+    later = heard[next(place for place, each in enumerate(heard) if isinstance(each, GoalChanged)) :]
+    started = [outcome.state.steps[each.step].step.action for each in later if isinstance(each, StepStarted)]
+    assert "sing" not in started
+    assert goal == "wrapped" or "wrap" not in started

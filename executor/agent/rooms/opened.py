@@ -9,7 +9,7 @@ from executor.agent.proposals import Proposal, Standing
 from executor.agent.reading.answer import Meanings
 from executor.agent.rooms.context import chosen, decision, is_new
 from executor.agent.rooms.record import Said
-from executor.agent.telling import Tell
+from executor.agent.telling import Tell, events_of
 from executor.language.allowance import Meter
 from planner.errors import InputError
 from planner.records import dataclass
@@ -25,17 +25,23 @@ class Opened:
     agent: Agent
     proposal: Proposal | None = None
 
-    def keep(self, proposal: Proposal) -> Said:
-        """Return what is kept of `proposal`, which is open now."""
+    def keep(self, proposal: Proposal | None) -> Said | None:
+        """Return what is kept of `proposal`, which is open now, if one is."""
         self.proposal = proposal
-        return Said.of(proposal)
+        return None if proposal is None else Said.of(proposal)
 
     async def answered(self, text: str, said: Said | None, tell: Tell) -> tuple[Proposal, bool] | None:
-        """Return what comes of `text` as an answer to what is open, `said`; None where it is something else."""
-        proposal, self.proposal = (self.proposal if said is not None else None), None
+        """Return what comes of `text` as an answer to what is open, `said`; None where it is something else.
+
+        Where what was open when the process ended is another one now, the answer is none to that: it is asked again.
+        """
         if said is None:
             return None
-        proposal = proposal or await self._again(said)
+        if self.proposal is None:
+            self.proposal = await self._again(said)
+            if self.proposal is not None and not _is_same(self.proposal, said):
+                return await self._asked_again(self.proposal, text, tell)
+        proposal = self.proposal
         if proposal is None:
             return None
         if proposal.is_for_somebody:
@@ -53,20 +59,32 @@ class Opened:
             found = await self._reread(Said.of(proposal), kinds)
         return None if found is None else await self.agent.settled(found, tell)
 
-    async def _again(self, said: Said) -> Proposal | None:
-        """Return the proposal that was open when the process ended; None where it is another one now.
-
-        Steps that were proposed for what no fact expresses are not kept: they have to be proposed again.
-        """
-        if said.standing == Standing.UNVERIFIED.name:
+    async def _asked_again(self, proposal: Proposal, text: str, tell: Tell) -> tuple[Proposal, bool] | None:
+        """Return `proposal`, to which somebody has to say something, where `text` answers what it was before."""
+        answer = decision(text)
+        if answer is None or not proposal.is_for_somebody:
+            self.proposal = None
             return None
+        if not answer:
+            tell(Decided(answer))
+            return self.agent.decided(proposal, said=answer)
+        for event in events_of(proposal):
+            tell(event)
+        return proposal, False
+
+    async def _again(self, said: Said) -> Proposal | None:
+        """Return the proposal that was open when the process ended, as it is now; None where it means nothing now."""
         try:
-            found = await self._reread(said, set())
+            return await self._reread(said, set())
         except InputError:
             return None
-        return found if found.standing.name == said.standing and found.question == said.question else None
 
     async def _reread(self, said: Said, open_types: set[str]) -> Proposal:
         meanings = Meanings(meanings=list(said.meanings), thought="")
         proposer, now = self.agent.proposer, self.agent.problem
-        return await proposer.again(said.sentence, now, meanings, Meter(self.agent.allowance), open_types)
+        meter = Meter(self.agent.allowance)
+        return await proposer.again(said.sentence, now, meanings, meter, open_types=open_types, served=said.served)
+
+
+def _is_same(proposal: Proposal, said: Said) -> bool:
+    return (proposal.standing.name, proposal.question) == (said.standing, said.question)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from executor.agent.basing import basis_of
 from executor.agent.proposals import Proposal
 from executor.agent.reading.answer import Meaning
+from executor.agent.unmodelled import Proposed, Serving
 from executor.journal import Journal
 from executor.plans.action_plan import ActionPlan, stated
 
@@ -30,19 +31,31 @@ class Turn(_Kept):
 
 
 class Said(_Kept):
-    """A sentence as it was read: what it may mean, and how it stands."""
+    """A sentence as it was read: what it may mean, and how it stands.
+
+    `serving` is what a model proposed for what no fact expresses, and `proposing` what it said to that.
+    """
 
     sentence: str
     meanings: tuple[Meaning, ...] = ()
     standing: str = ""
     question: str = ""
+    serving: tuple[Serving, ...] = ()
+    proposing: str = ""
 
     @classmethod
     def of(cls, proposal: Proposal) -> Said:
         """Return what is kept of `proposal`."""
         meanings = tuple([each.meaning for each in proposal.readings if each.meaning is not None])
         standing, question = proposal.standing.name, proposal.question
-        return cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
+        made = cls(sentence=proposal.request, meanings=meanings, standing=standing, question=question)
+        found = proposal.improvised
+        return made if found is None else made.model_copy(update={"serving": found.serving, "proposing": found.thought})
+
+    @property
+    def served(self) -> Proposed | None:
+        """What a model proposed, as its answer; None where it has not proposed anything."""
+        return Proposed(parts=list(self.serving), thought=self.proposing) if self.serving else None
 
 
 class Errand(_Kept):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.agent.events import AgentEvent, Finished, Heard
 from executor.agent.proposals import Achieved, Proposal, Standing
@@ -16,9 +16,13 @@ from executor.agent.telling import Tell, nobody, streamed
 from executor.handle import Outcome
 from executor.language.allowance import Meter
 from executor.record.answers import is_clear, is_filling
+from planner.records import replace
 
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
+
+NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
+"""How sentences stand that take the place of nothing."""
 
 
 class Room:
@@ -59,6 +63,8 @@ class Room:
         `Agent.plan` does.
         """
         tell(Heard(str(request)))
+        if isinstance(request, str) and not request.strip():
+            return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
         if isinstance(request, str):
             self.note(self.record.said("user", request))
         achieved = None
@@ -95,9 +101,17 @@ class Room:
             )
             settled = await self._agent.settled(proposal, tell)
         proposal, may_be_done = settled
+        if proposal.standing in NOT_HEARD and self.record.open is not None:
+            return Achieved(replace(proposal, question=self.question))
         is_open = bool(proposal.question) and not may_be_done and proposal.standing is not Standing.DECLINED
-        self.note(self.record.model_copy(update={"open": self._opened.keep(proposal) if is_open else None}))
+        self.note(self.record.model_copy(update={"open": self._opened.keep(proposal if is_open else None)}))
         return await self._errands.done(proposal, priority, memory, tell) if may_be_done else Achieved(proposal)
+
+    def _unheard(self, proposal: Proposal, tell: Tell) -> Achieved:
+        """Return that nothing was asked for: what was open stays open."""
+        achieved = Achieved(replace(proposal, question=self.question))
+        tell(Finished(achieved))
+        return achieved
 
     async def _directed(self, text: str, tell: Tell) -> Achieved | None:
         """Stop what is at work where `text` asks for that, or go on with what was stopped; None where it does not."""

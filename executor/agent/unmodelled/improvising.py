@@ -41,6 +41,8 @@ class Improvised:
     missing: tuple[Missing, ...] = ()
     thought: str = ""
     reason: str = ""
+    serving: tuple[Serving, ...] = ()
+    """What was proposed for each part."""
 
     @property
     def values(self) -> dict[int, Mapping[str, Any]]:
@@ -100,13 +102,25 @@ class Improviser:
         return _improvised(judge, result, serving, thought, reason)
 
 
+async def improvised_again(
+    problem: Problem, parts: Sequence[str], said: Proposed, time_limit: float | None
+) -> Improvised:
+    """Return a plan for `problem` through the steps that were `said` once to serve `parts`, without any model."""
+    judge = _Judge(problem, tuple(parts), time_limit)
+    wrong = await judge(said)
+    result = judge.result if judge.found else None
+    if result is None:
+        result = await searched(problem, time_limit=time_limit)
+    return _improvised(judge, result, said.parts, said.thought, "; ".join(wrong))
+
+
 def _improvised(judge: _Judge, result: Result, serving: Sequence[Serving], thought: str, reason: str) -> Improvised:
     served = {each.part for each in judge.found}
     left = tuple([part for part in judge.parts if part not in served])
     lacking = {each.part: each.lacking for each in serving if each.lacking}
     missing = (*[Missing(lacking[part], (part,)) for part in left if part in lacking], *judge.missing)
     problem = through(judge.problem, judge.found)
-    return Improvised(problem, result, tuple(judge.found), left, missing, thought, reason)
+    return Improvised(problem, result, tuple(judge.found), left, missing, thought, reason, tuple(serving))
 
 
 def _request(problem: Problem, parts: Sequence[str], sentence: str, context: Sequence[Part]) -> Request:
