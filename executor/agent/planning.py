@@ -13,10 +13,13 @@ from planner.budget import Budget
 from planner.candidates import CandidateSet, k_best
 from planner.explain import unreachable_parts
 from planner.model import FALSE, Problem
-from planner.plan import Result, Statistics, Status, StoppedBy
+from planner.model.domain import creates_objects
+from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.records import dataclass, replace
 from planner.reuse import PlanCache, Recalled, Template
+from planner.reuse.checked import checked
 from planner.solve import solve
+from planner.validate import Simulation
 
 TEMPLATE: Final = "template"
 """What the statistics of a result name as its search, where a template gave the plan."""
@@ -46,7 +49,8 @@ async def in_thread(search: Callable[[threading.Event], Found]) -> Found:
 class Planner:
     """Finds plans: by the first of the `templates` that fits, by what the `cache` has, or by search.
 
-    `mode` and `time_limit` are those of `planner.solve`. Templates are for goals without wishes.
+    `mode` and `time_limit` are those of `planner.solve`. Templates are for what has to be; what is
+    wished for besides is seen to after their steps.
     """
 
     cache: PlanCache | None = None
@@ -61,15 +65,36 @@ class Planner:
         return await in_thread(lambda called_off: self._found(problem, called_off))
 
     def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
-        for template in () if problem.wishes else self.templates:
+        options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
+        for template in self.templates:
             plan = template.plan_for(problem)
             if plan is not None:
                 self.used += 1
                 statistics, reason = Statistics(search=TEMPLATE), f"by the template {template.name!r}"
+                plan = with_wishes(plan, problem, **options)
                 result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, None, statistics, reason)
                 return Recalled(result, values=template.values)
-        options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
         return Recalled(solve(problem, **options)) if self.cache is None else self.cache.recall(problem, **options)
+
+
+def with_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
+    """Return `plan` with the steps after it that are worth more by the wishes of `problem` than they cost.
+
+    They are searched for from where the plan leads to; the `options` are those of `planner.solve`. Where there are
+    limits, constraints on the way or unknown facts, and where actions create objects, the plan stays as it is.
+    """
+    if not plan.forgone or problem.constraints or problem.is_limited:
+        return plan
+    if problem.unknown or creates_objects(problem.domain):
+        return plan
+    simulation = Simulation(problem)
+    for step in plan.steps:
+        simulation.apply(step)
+    later = replace(problem, initial=tuple(simulation.facts), ran=tuple(simulation.history))
+    rest = solve(later, **options).plan
+    steps = [(step.action, step.arguments) for step in (*plan.steps, *(rest.steps if rest is not None else ()))]
+    whole = checked(problem, steps, {})
+    return plan if whole is None or whole.charge >= plan.charge else whole
 
 
 async def best(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:

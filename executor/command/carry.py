@@ -29,14 +29,18 @@ from executor.world.world import World
 from planner.budget import LimitReached
 from planner.cli.input import named
 from planner.cli.interrupt import interruptible
+from planner.cli.output import tell
 from planner.errors import InputError, Location
-from planner.kinds import AnyProblem
+from planner.kinds import AnyProblem, is_other_problem
 from planner.load import open_source
 from planner.loading.python import PythonSource
 from planner.loading.source import Source
 
 Seconds = Callable[[], float | None]
 """Gives the seconds that are left; None: no limit."""
+WITHOUT_METHODS: Final = (
+    "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
+)
 TIMEOUT: Final = 60.0
 """Seconds, of simulated time, after which a simulated handler has taken too long."""
 KINDS: Final = (
@@ -112,6 +116,8 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
             begun = _begun_with(wanted, found)
             return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model))
         problem = classical(found.problem)
+        if is_other_problem(found.problem) and not wanted.quiet:
+            tell(WITHOUT_METHODS)
         world = _real(wanted, source, problem) if wanted.is_real else World(problem.domain)
         proposal = heard(wanted, wanted.said, Listening(world, problem, model, seconds))
         made = based(proposal)

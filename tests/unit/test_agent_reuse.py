@@ -10,7 +10,7 @@ from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.agent.reading import Readings
 from executor.testing import Fault, FaultKind, ScriptedModel, SimulatedWorld, run_virtual
-from planner import load, validate
+from planner import Status, load, validate
 from planner.errors import InputError
 from planner.records import replace
 from planner.reuse import PlanCache, template
@@ -64,6 +64,36 @@ def test_a_template_comes_first_and_brings_its_values() -> None:
     assert achieved.proposal.result.statistics.search == "template"
     assert achieved.outcome.steps[-1].parameters["words"] == 99
     assert plan(acting, ["written(memo)"]).result.statistics.search != "template"
+
+
+@pytest.mark.parametrize(("worth", "expected"), [(1, False), (50, True)])
+def test_wishes_are_seen_to_after_the_steps_of_a_template(worth, expected) -> None:
+    steps = ["search_web(topic)", "fetch(source, topic)", "summarise(source)"]
+    sum_up = template(PROBLEM.domain, "sum-up", steps, parameters={"topic": "Topic", "source": "Source"})
+    goal = {"hard": ["summarised(survey)"], "soft": {"proofread(memo)": worth}}
+    acting = agent(templates=[sum_up])
+    found = plan(acting, goal)
+    assert found.result.statistics.search == "template"
+    assert found.result.status is Status.SOLVED
+    assert found.result.gap is None
+    taken = [step.action for step in found.plan.steps]
+    assert taken[:3] == ["search_web", "fetch", "summarise"]
+    assert ("proofread" in taken) is expected
+    verdict = validate(found.problem, found.plan)
+    assert verdict.valid
+    assert verdict.forgone == found.plan.forgone
+    assert bool(found.plan.forgone) is not expected
+    assert run_virtual(acting.achieve(goal, memory=KNOWN)).succeeded
+
+
+def test_wishes_under_limits_leave_a_template_as_it_is() -> None:
+    sum_up = template(PROBLEM.domain, "find", ["search_web(topic)"], parameters={"topic": "Topic"})
+    acting = agent(templates=[sum_up])
+    problem = plan(acting, {"hard": ["found(heating)"], "soft": {"summarised(survey)": 50}}).problem
+    assert len(plan(acting, problem).plan.steps) > 1
+    limited = plan(acting, replace(problem, budgets={"cost": 100}))
+    assert [step.action for step in limited.plan.steps] == ["search_web"]
+    assert len(limited.plan.forgone) == 1
 
 
 def test_what_a_run_has_done_is_lifted_and_done_again_that_way() -> None:

@@ -281,3 +281,16 @@ def test_a_script_that_is_none_is_refused(text: str, tmp_path: Path, capsys: pyt
         main(["run", "assistant", "--say", SENTENCE, "--language-model", f"script:{script}"])
     assert end.value.code == Exit.USAGE
     assert "answers.yaml: this is no script" in capsys.readouterr().err
+
+
+def test_in_a_hierarchical_domain_it_is_said_that_no_methods_are_used(tmp_path, capsys) -> None:
+    script = tmp_path / "answers.json"
+    script.write_text(json.dumps({"goal": [{"meanings": [{"goal": ["at(ada, nice)"]}]}]}))
+    for more, expected in ((), True), (("--quiet",), False):
+        words = ["run", "travel", "board", "--say", "Get Ada to Nice.", "--yes", "--language-model", f"script:{script}"]
+        with pytest.raises(SystemExit) as end:
+            main([*words, *more])
+        said = capsys.readouterr()
+        assert end.value.code == Exit.OK
+        assert "fly(ada, bern, nice)" in said.out
+        assert ("not of the methods" in said.err) is expected
