@@ -2,16 +2,19 @@
 
 They are clients of whichever HTTP library openai's package is made with (`httpx`, `httpx2`), of which nothing is used
 but hooks and streams. An answer is taken as it was sent: what a few compressed bytes unfold to cannot be bounded
-before it is there.
+before it is there. Nor may it have many parts: what checks answers takes a thousand times the room for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Iterable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final
 
 IDENTITY: Final = frozenset({"", "identity"})
+MOST_PARTS: Final = 2_000
+"""Values in an answer: a real one has some dozens around its text."""
 SHOWN: Final = 200
 """Characters of what an endpoint says that are shown."""
 
@@ -23,14 +26,16 @@ class Refused(Exception):  # noqa: N818 - it names what it says
 def connection(most_bytes: int, timeout: float) -> Any:
     """Return an HTTP client for openai's package whose answers have `most_bytes` bytes at most; close it: `aclose()`.
 
-    Reading more, what is compressed, and redirections raise `Refused`. Cookies are not kept. Raises `ImportError` where
-    the package is not there.
+    Reading more, what is compressed, JSON of many parts, and redirections raise `Refused`. Cookies are not kept. Raises
+    `ImportError` where the package is not there.
     """
     from openai import DefaultAsyncHttpxClient  # noqa: PLC0415 - takes seconds to import
 
     async def bound(response: Any) -> None:
         _check(response)
         response.stream = _counted(response.stream, most_bytes)
+        if response.is_success:
+            _check_parts(await response.aread())
 
     return DefaultAsyncHttpxClient(
         headers={"Accept-Encoding": "identity"},
@@ -49,6 +54,22 @@ def _check(response: Any) -> None:
     if response.has_redirect_location:
         where = response.headers["location"][:SHOWN]
         raise Refused(f"the endpoint sends on to {where!r}, where nothing is sent; set the url to where it is")
+
+
+def _check_parts(body: bytes) -> None:
+    """Raise `Refused` for JSON of too many values; what is no JSON is for others to refuse."""
+    try:
+        left: list[object] = [json.loads(body)]
+    except (ValueError, RecursionError):
+        return
+    parts = 0
+    while left:
+        each = left.pop()
+        inner: Iterable[object] = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        left += inner
+        parts += 1
+        if parts + len(left) > MOST_PARTS:
+            raise Refused(f"the endpoint sent an answer of more than {MOST_PARTS:,} parts")
 
 
 def _counted(stream: Any, most: int) -> Any:

@@ -47,7 +47,7 @@ class Settings:
     retries: int = 2
     output: Output = "native"
     most_tokens: int = 2000
-    most_bytes: int = 2_000_000
+    most_bytes: int = 1_000_000
     temperature: float | None = None
     prices: tuple[float, float] | None = None
     small: bool = False

@@ -11,6 +11,7 @@ from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language import (
     Allowance,
     Answer,
+    Failed,
     LanguageModel,
     Meter,
     Origin,
@@ -96,6 +97,60 @@ def test_what_is_spent_is_counted_and_limited() -> None:
     assert meter.spent.calls == 2
     assert meter.spent.tokens > 0
     assert Usage(1, 2, 3, 0.5) + Usage(1, 1, 1, 0.25) == Usage(2, 3, 4, 0.75)
+
+
+def test_who_asks_at_the_same_time_is_not_given_the_same_twice() -> None:
+    model = Slow()
+    whole = Meter(Allowance(calls=2))
+    parts = [whole.share() for _ in range(4)]
+
+    async def all_at_once():
+        asked = [answered(model, REQUEST, Number, meter=part) for part in parts]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    found = asyncio.run(all_at_once())
+    assert [isinstance(each, Unpaid) for each in found] == [False, False, True, True]
+    assert [part.spent.calls for part in parts] == [1, 1, 0, 0]
+    assert whole.spent == Usage(2, 4, 6)
+
+
+def test_a_call_that_failed_is_made_again_as_often_as_the_model_says() -> None:
+    class Tried(ScriptedModel):
+        retries = 2
+
+    def late() -> Failed:
+        return Failed("late", Usage(1, 7), may_pass=True)
+
+    model, meter = Tried([late(), late(), {"number": 3}]), Meter()
+    assert ask(model, meter=meter).value.number == 3
+    assert [each.attempt for each in model.requests] == [1, 2, 3]
+    assert meter.spent.calls == 3
+    assert meter.spent.input_tokens > 14
+    with pytest.raises(Unreachable, match="late"):
+        ask(Tried([late(), late(), late(), {"number": 3}]))
+    with pytest.raises(Unreachable, match="refused"):
+        ask(Tried([Failed("refused"), {"number": 3}]))
+
+
+@pytest.mark.parametrize("tokens", [-50, float("nan"), float("-inf")])
+def test_nothing_lowers_what_is_spent(tokens) -> None:
+    class Liar:
+        async def answer(self, _request: Request) -> Reply:
+            return Reply({"number": 3}, Usage(-3, tokens, tokens, tokens))
+
+    meter = Meter(spent=Usage(1, 2, 3, 0.5))
+    ask(Liar(), meter=meter)
+    assert meter.spent == Usage(2, 2, 3, 0.5)
+
+
+def test_an_answer_may_have_what_the_question_leaves() -> None:
+    model, question = ScriptedModel([{"number": 3}] * 3), REQUEST.most_tokens
+    assert question >= REQUEST.tokens
+    for allowance in (Allowance(), Allowance(tokens=question + 16), Allowance(calls=1, money=1)):
+        ask(model, meter=Meter(allowance))
+    assert [each.room for each in model.requests] == [None, 16, None]
+    with pytest.raises(Unpaid, match=r"of about .* and its answer cost more: .* tokens are left of"):
+        ask(model, meter=Meter(Allowance(tokens=question + 15)))
 
 
 def test_calls_that_fail_are_calls() -> None:

@@ -114,6 +114,8 @@ BOMB = gzip.compress(b" " * 10_000_000)
         (http(b"", "307 Again", Location="/v1/chat/completions"), "set the url to where it is"),
         (http(b"[" * 150_000), "nested too deeply"),
         (http(json.dumps(completion("@")).encode().replace(b"@", b"\xff\xfe")), "can't decode byte 0xff"),
+        (http(json.dumps({**completion(), "choices": [{}] * 2_000}).encode()), "more than 2,000 parts"),
+        (said(more=[[0] * 50] * 50), "more than 2,000 parts"),
         (http(b"{}", Content_Length="100"), "does not keep to HTTP"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "does not keep to HTTP"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n{}", "does not keep to HTTP"),
