@@ -26,6 +26,7 @@ COMPILED: Final = frozenset(
         ("astar", "blind"),
         ("astar", "hmax"),
         ("astar", "lmcut"),
+        ("astar", "scp"),
         ("uniform", ""),
         ("greedy", "hff"),
         ("weighted", "hff"),
@@ -34,6 +35,8 @@ COMPILED: Final = frozenset(
     }
 )
 """Searches and heuristics that there are kernels for."""
+PREPARED: Final = frozenset({"scp"})
+"""Heuristics that plain Python takes long to prepare: machine code begins, if there is some."""
 FEW_ACTIONS: Final = 10_000
 """Actions up to which that is done: the first relaxed plan takes a look at all of them."""
 MANY_ACTIONS: Final = 2_000
@@ -84,7 +87,9 @@ class Workplace:
 
         kind = HEURISTICS[heuristic or "blind"]
         if (name, heuristic) in COMPILED and self.fits():
-            ending = yield from tiered(reference, compiled, large=self.is_large(), again=states is None)
+            ending = yield from tiered(
+                reference, compiled, large=self.is_large() or heuristic in PREPARED, again=states is None
+            )
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending

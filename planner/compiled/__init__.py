@@ -9,6 +9,7 @@
     process    decision processes as arrays    trials     Monte-Carlo tree search on them
     policies   what comes of that              hopes      what may be hoped for in a state
     accounts   what was done, for statistics   searches   which searches there are
+    abstractions  projections as arrays        partitions   how they share costs
 
 `planner.kernels` has the inner loops.
 """

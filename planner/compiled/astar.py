@@ -7,14 +7,16 @@ from typing import Any, Final
 from planner.compiled.accounts import MOST_COST, WORK, Accounts, were_cut_off
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.board import Board
+from planner.compiled.partitions import Partitions
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
 from planner.kernels.data import NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.kernels.scp import Tables
 from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
-KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT}
+KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT, "scp": kernel.SCP}
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -49,7 +51,8 @@ class CompiledAstar:
         self._work = work
         self._kind = KINDS[heuristic]
         self._relaxed, self._room = hollow(Relaxed), hollow(Exploration)._replace(state=zeros(board.packed.words))
-        if heuristic != "blind":
+        self._tables: Tables = hollow(Tables)
+        if heuristic not in {"blind", "scp"}:
             self._relaxed, self._room = board.relaxed, board.exploration
         self._number = zeros(n.HOW_MANY)
         self._number[n.FREE] = NOTHING
@@ -83,6 +86,10 @@ class CompiledAstar:
     def steps(self, run: Run) -> Steps:
         """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
         number, accounts = self._number, Accounts(run, self._number)
+        if self._kind == kernel.SCP:
+            partitions = Partitions(self._board)
+            yield from partitions.prepare()
+            self._tables = partitions.tables
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
@@ -113,6 +120,7 @@ class CompiledAstar:
             self._relaxed,
             self._room,
             memory.landmarks,
+            self._tables,
             self._board.found,
             self._board.stack,
         )

@@ -27,7 +27,7 @@ class Board:
     """
 
     def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
-        self.task, self.entries, self._check = task, entries, check
+        self.task, self.entries, self.check = task, entries, check
         self.packed = packing(task)
         check()
         self.space = packed_space(task, self.packed, check)
@@ -65,7 +65,7 @@ class Board:
     @cached_property
     def milestones(self) -> Milestones:
         """The landmarks as arrays."""
-        return packed_milestones(landmarks(self.task, self.relaxation, self._check), self.packed)
+        return packed_milestones(landmarks(self.task, self.relaxation, self.check), self.packed)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from planner.kernels import (
+    abstractions,
     astar,
     compounds,
     decompose,
@@ -26,7 +27,9 @@ from planner.kernels import (
     lists,
     mcts,
     parts,
+    projections,
     registry,
+    scp,
     sweeps,
     tasks,
     trials,
@@ -44,7 +47,24 @@ SHARED_STAMP: Final = "linked"
 """The same for the shared library, in words that are had without LLVM."""
 _FEATURES: Final = ("model name", "flags", "CPU part", "Features")
 """Lines of /proc/cpuinfo that tell kinds of processors apart."""
-_MODULES: Final = (astar, compounds, decompose, hopes, lazy, lists, mcts, parts, registry, sweeps, tasks, trials, width)
+_MODULES: Final = (
+    abstractions,
+    astar,
+    compounds,
+    decompose,
+    hopes,
+    lazy,
+    lists,
+    mcts,
+    parts,
+    projections,
+    registry,
+    scp,
+    sweeps,
+    tasks,
+    trials,
+    width,
+)
 """Modules that are there for their entries."""
 
 _loaded: list[dict[str, Call]] = []

@@ -10,6 +10,7 @@ from planner.heuristics.hff import HFF
 from planner.heuristics.hmax import HMAX
 from planner.heuristics.kind import Heuristic, Kind
 from planner.heuristics.lmcut import LM_CUT
+from planner.heuristics.scp import SCP
 
 REGISTRY: Final[dict[str, Kind]] = {
     "blind": BLIND,
@@ -18,6 +19,7 @@ REGISTRY: Final[dict[str, Kind]] = {
     "hadd": HADD,
     "hff": HFF,
     "lmcut": LM_CUT,
+    "scp": SCP,
 }
 
 __all__ = ["REGISTRY", "Heuristic", "Kind"]

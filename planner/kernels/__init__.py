@@ -8,7 +8,8 @@
     mcts       Monte-Carlo tree search           bandit     which arm to pull
     process    nodes and options of processes    worths     what these are worth
     trials     Monte-Carlo tree search on them   sweeps     value iteration on them
-    hopes      estimates of single states
+    hopes      estimates of single states        scp        estimates by abstractions
+    projections  how these are made              abstractions  how they share costs
 
 Nothing here imports anything but this package: `planner.compiled` fills the arrays, calls the entries, and reads off
 the results. Without a compiler every function runs as it stands, and does the same, slowly.

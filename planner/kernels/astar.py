@@ -46,12 +46,14 @@ from planner.kernels.numbers import (
 )
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
+from planner.kernels.scp import Tables, scp
 from planner.kernels.states import apply, holds
 from planner.kernels.successors import applicable
 
 BLIND: Final = 0
 H_MAX: Final = 1
 LM_CUT: Final = 2
+SCP: Final = 3
 SPARE: Final = 64
 """Landmarks for which there must be room before a state is estimated."""
 
@@ -69,6 +71,7 @@ def astar(
     relaxed: Relaxed,
     room: Exploration,
     landmarks: Landmarks,
+    tables: Tables,
     found: Index,
     stack: Index,
 ) -> int:
@@ -96,7 +99,7 @@ def astar(
         if nodes.stage[state] == CLOSED:
             continue
         if nodes.stage[state] == WAITING and kind != BLIND:
-            _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, state)
+            _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
         elif holds(space.goal, 0, registry.state, state * words):
             number[GOAL_STATE] = state
             return FOUND
@@ -116,13 +119,17 @@ def _estimate(
     relaxed: Relaxed,
     room: Exploration,
     landmarks: Landmarks,
+    tables: Tables,
     state: int,
 ) -> None:
     """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
     number[EVALUATIONS] += 1
     number[WORK] += len(relaxed.cost) + 20
     nodes.stage[state] = EVALUATED
-    if kind == H_MAX:
+    if kind == SCP:
+        number[WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part)
+        value = scp(tables, registry.state, state * len(room.state))
+    elif kind == H_MAX:
         value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))
     else:
         value = lm_cut(relaxed, room, space.coding, landmarks, registry, nodes, number, state)

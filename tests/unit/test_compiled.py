@@ -50,6 +50,12 @@ PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 SEEDS = range(120)
 
 
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    """Plain kernels are slow: orders are made for few states."""
+    monkeypatch.setattr("planner.compiled.partitions.SAMPLES", 5)
+
+
 def searched(task: Task, heuristic: str, entries, **sizes) -> Run:
     run = Run()
     assert finished(CompiledAstar(Board(task, entries), heuristic, **sizes).steps(run)) is Ending.EXHAUSTED

@@ -1,0 +1,188 @@
+"""Abstractions: every plan is one of each of them, kernels do what their twins do, and shared costs never add up."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import accumulate, combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import closed, is_goal, perfect, random_task, reachable
+
+from planner.abstractions.moves import moves
+from planner.abstractions.partition import best_order, shared, stolen
+from planner.abstractions.patterns import interesting
+from planner.abstractions.projection import exclusion, factors, project
+from planner.abstractions.space import DEAD
+from planner.compiled import library, partitions
+from planner.compiled.abstractions import Projections
+from planner.compiled.arrays import empty_index, index, words, zeros
+from planner.compiled.board import Board
+from planner.compiled.packing import packing
+from planner.compiled.partitions import Partitions, room_for
+from planner.heuristics import REGISTRY
+from planner.heuristics.kind import never
+from planner.kernels.abstractions import IN_ORDER, INDEPENDENT, STOLEN
+from planner.kernels.data import INFINITE, NOTHING
+from planner.kernels.scp import scp
+from planner.task import INFINITY, bits
+
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+seeds = st.integers(0, 10**9)
+
+
+def task_of(seed: int):
+    """A random task that knows some of the pairs of facts that never hold together."""
+    task, draw = random_task(seed), random.Random(seed)
+    states = reachable(task)
+    base = [fact for facts in task.variables for fact in facts]
+    pairs = [pair for pair in combinations(base, 2) if not any(states_has(state, pair) for state in states)]
+    return replace(task, mutexes=tuple(draw.sample(pairs, min(len(pairs), 4))))
+
+
+def states_has(state, pair) -> bool:
+    return pair[0] in state and pair[1] in state
+
+
+def values_of(made, state) -> list[int]:
+    values = [0] * len(made.sizes)
+    for fact in state:
+        values[made.places[fact][0]] = made.places[fact][1]
+    return values
+
+
+def spaces_of(task):
+    made = moves(task, packing(task), never)
+    patterns = list(interesting(made, 3))
+    return made, patterns, [project(made, pattern, exclusion(task, made)) for pattern in patterns]
+
+
+@settings(max_examples=50)
+@given(seeds)
+def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
+    task = task_of(seed)
+    made, patterns, spaces = spaces_of(task)
+    cheapest = perfect(task)
+    for pattern, space in zip(patterns, spaces, strict=True):
+        steps = {(edge.source, edge.target, action) for edge in space.edges for action in space.groups[edge.group]}
+        stays = {action for group, loops in zip(space.groups, space.loops, strict=True) if loops for action in group}
+
+        def rank(state, space=space, pattern=pattern):
+            values = values_of(made, state)
+            places = zip(pattern, factors(made, pattern), strict=True)
+            return space.ranks[sum(values[variable] * factor for variable, factor in places)]
+
+        for state, below in reachable(task).items():
+            if rank(state) == DEAD:
+                assert cheapest[state] == INFINITY
+                continue
+            assert space.goals[rank(state)] or not is_goal(task, state)
+            for action, child in below:
+                if rank(child) == rank(state):
+                    touched = any(action in group for group in space.groups)
+                    assert action in stays or not touched
+                elif rank(child) != DEAD:
+                    assert (rank(state), rank(child), action) in steps
+
+
+@settings(max_examples=50)
+@given(seeds)
+def test_kernels_make_the_same_abstractions(seed):
+    task = task_of(seed)
+    made, patterns, twins = spaces_of(task)
+    found = Projections(task, made, packing(task), PLAIN)
+    for number, (pattern, twin) in enumerate(zip(patterns, twins, strict=True)):
+        assert found.add(pattern)
+        spaces, begin = found.spaces, found.first_rank[number]
+        first, last = spaces.state_start[number : number + 2]
+        ranks = found.rank[begin : begin + made.product(pattern)]
+        assert [DEAD if rank == NOTHING else rank for rank in ranks] == twin.ranks
+        assert [bool(goal) for goal in spaces.goal[first:last]] == twin.goals
+        groups, end = spaces.group_start[number : number + 2]
+        labels = [sorted(spaces.label[slice(*spaces.label_start[group : group + 2])]) for group in range(groups, end)]
+        loops = [bool(loop) for loop in spaces.loops[groups:end]]
+        assert sorted(zip(labels, loops, strict=True)) == sorted(
+            (list(group), loop) for group, loop in zip(twin.groups, twin.loops, strict=True)
+        )
+        edges = [
+            (spaces.source[edge] - first, state - first, labels[spaces.group[edge] - groups])
+            for state in range(first, last)
+            for edge in range(*spaces.edge_start[state : state + 2])
+        ]
+        assert sorted(edges) == sorted((edge.source, edge.target, list(twin.groups[edge.group])) for edge in twin.edges)
+
+
+@settings(max_examples=50)
+@given(seeds)
+def test_kernels_share_costs_as_their_twins_do(seed):
+    task, draw = task_of(seed), random.Random(seed)
+    made, patterns, twins = spaces_of(task)
+    costs = [action.cost for action in task.actions]
+    found = Projections(task, made, packing(task), PLAIN)
+    for pattern in patterns:
+        assert found.add(pattern)
+    order = draw.sample(range(len(patterns)), len(patterns))
+    base = words(accumulate([len(twins[number].goals) for number in order], initial=0))
+    table, taken, room = empty_index(base[-1]), zeros(len(order)), room_for(found, costs)
+
+    def distances() -> list[list[int]]:
+        return [list(table[slice(*base[place : place + 2])]) for place in range(len(order))]
+
+    def run(mode: int) -> None:
+        at = 0
+        while at < len(order):
+            at = PLAIN["share"](mode, 50, at, found.spaces, room, index(order), base, table, taken)
+
+    run(INDEPENDENT)
+    assert distances() == [twins[number].distances(costs) for number in order]
+    run(STOLEN)
+    by_twin = stolen(twins, costs)
+    assert list(taken) == [by_twin[number] for number in order]
+    run(IN_ORDER)
+    assert distances() == shared(twins, order, costs)
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_estimates_by_kernels_are_admissible_and_consistent(seed):
+    task = task_of(seed)
+    board = Board(task, PLAIN)
+    made = Partitions(board, samples=5)
+    for _ in made.prepare():
+        pass
+    tables = made.tables
+
+    def estimate(state) -> int:
+        return scp(tables, words(board.packed.pack(closed(task, state))), 0)
+
+    cheapest = perfect(task)
+    for state, below in reachable(task).items():
+        assert estimate(state) <= cheapest[state]
+        for action, child in below:
+            assert min(estimate(state), INFINITE) <= task.actions[action].cost + estimate(child)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_mutexes_leave_estimates_admissible(seed):
+    task = task_of(seed)
+    estimate = REGISTRY["scp"].build(task, [action.cost for action in task.actions], never)
+    for state, cost in perfect(task).items():
+        assert estimate(bits(state)) <= cost
+
+
+def test_what_estimates_much_and_takes_little_comes_first():
+    assert best_order([4, 9, 0, 6], [0, 3, 0, 1]) == [3, 0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["MOST_STATES", "BUILDING", "SHARING", "MOST_VALUES"])
+def test_where_little_is_allowed_there_is_an_estimate_nevertheless(name, monkeypatch):
+    monkeypatch.setattr(partitions, name, 0)
+    task = random_task(3)
+    board = Board(task, PLAIN)
+    made = Partitions(board, samples=5)
+    for _ in made.prepare():
+        pass
+    assert scp(made.tables, words(board.initial), 0) <= perfect(task)[frozenset(task.initial)]
