@@ -51,9 +51,10 @@ def _check(response: Any) -> None:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in IDENTITY:
         raise Refused(f"the endpoint sent an answer packed as {encoding[:SHOWN]!r}, though it was asked not to")
-    if response.has_redirect_location:
-        where = response.headers["location"][:SHOWN]
-        raise Refused(f"the endpoint sends on to {where!r}, where nothing is sent; set the url to where it is")
+    if response.is_redirect:
+        where = response.headers.get("location", "")[:SHOWN]
+        status = response.status_code
+        raise Refused(f"status {status}: the endpoint sends on to {where!r}, where nothing is sent; set the url anew")
 
 
 def _check_parts(body: bytes) -> None:

@@ -86,6 +86,7 @@ class Settings:
         try:
             parts = urlsplit(self.url)
             is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+            is_url = is_url and self.url.isprintable() and " " not in self.url
         except ValueError:
             is_url = False
         if not is_url:

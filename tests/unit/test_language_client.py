@@ -239,6 +239,8 @@ class TestSettings:
             ({"model": "a", "key": "sk-é"}, "character 4 of the language model's key can be in no key: 'é'"),
             ({"model": "a", "key": "sk-1\n"}, r"character 5 .* can be in no key"),
             ({"model": "a", "url": "localhost:11434"}, "is a URL of http or https, not 'localhost:11434'"),
+            ({"model": "a", "url": "http://here/v1\n"}, "is a URL of http or https"),
+            ({"model": "a", "url": " http://here/v1"}, "is a URL of http or https"),
             ({"model": "a", "url": "http://"}, "is a URL of http or https"),
             ({"model": "a", "url": "http://h:x/v1"}, "is a URL of http or https"),
             ({"model": "a", "retries": 1.5}, "retries is a whole number"),

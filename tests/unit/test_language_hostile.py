@@ -9,13 +9,17 @@ import tracemalloc
 import warnings
 
 import pytest
+from endpoint import Endpoint
 from pydantic import Field
 from raw_endpoint import RawEndpoint, completion, http, said
 
+from executor import Agent, RunStatus
 from executor.errors import ModelError, NoAnswer
-from executor.language import Answer, Meter, Part, Purpose, Request, answered
+from executor.language import Allowance, Answer, Meter, Part, Purpose, Request, answered
 from executor.language.client import BLOCKED, Client
 from executor.language.settings import Settings
+from executor.testing import SimulatedWorld
+from planner import load
 
 MOST = 200_000
 MANY = 1_000
@@ -111,7 +115,9 @@ BOMB = gzip.compress(b" " * 10_000_000)
         (header, "a header that is too long"),
         (trailers, "a header that is too long"),
         (http(b"", "302 Found", Location="http://127.0.0.1:9/elsewhere"), "sends on to 'http://127.0.0.1:9/elsewhere'"),
-        (http(b"", "307 Again", Location="/v1/chat/completions"), "set the url to where it is"),
+        (http(b"", "307 Again", Location="/v1/chat/completions"), "set the url anew"),
+        (http(b"{}", "300 Several"), "status 300: "),
+        (http(b"", "304 As Before"), "status 304: "),
         (http(b"[" * 150_000), "nested too deeply"),
         (http(json.dumps(completion("@")).encode().replace(b"@", b"\xff\xfe")), "can't decode byte 0xff"),
         (http(json.dumps({**completion(), "choices": [{}] * 2_000}).encode()), "more than 2,000 parts"),
@@ -195,3 +201,23 @@ def test_nothing_packed_is_asked_for() -> None:
     with RawEndpoint(said(), heads=asked) as endpoint:
         assert ask(endpoint, Meter()).value.number == 5
     assert b"accept-encoding: identity\r\n" in asked[0].lower()
+
+
+@pytest.mark.parametrize("calls", [None, 3])
+def test_a_run_counts_each_attempt_and_keeps_to_its_allowance(calls) -> None:
+    problem = load("assistant", "one-page")
+    meant = {"meanings": [{"goal": ["summarised(survey)"]}]}
+    answers = [meant, {"values": {"query": "heat pumps"}}, {"values": {"words": 200}}]
+    goal, query, words = map(json.dumps, answers)
+
+    async def carried(url: str):
+        async with Client(Settings("small", url, retries=1)) as client:
+            world, allowed = SimulatedWorld(problem).world, Allowance(calls=calls)
+            agent = Agent(world, problem, model=client, confirm=lambda _: True, allowance=allowed)
+            return await agent.achieve("Sum up the survey in 200 words.")
+
+    with Endpoint(503, goal, query, 503, words) as endpoint:
+        outcome = asyncio.run(carried(endpoint.url)).outcome
+    assert (outcome.status is RunStatus.SUCCEEDED) == (calls is None)
+    assert outcome.state.spent.asked["calls"] == len(endpoint.bodies) == (calls or 5)
+    assert outcome.metrics["tokens"] == outcome.state.spent.asked["tokens"] == 110 * (3 if calls is None else 2)
