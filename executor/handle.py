@@ -129,7 +129,8 @@ class Run:
             state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing
         )
         self._loop = Loop(state, self.emit, stepper, ladder, executor.concurrency, executor.stay)
-        self._loop.interrupted = self._interrupted
+        if self._interrupted:
+            self._loop.interrupt()
         if self.called_off.is_set():
             stepper.abort()
 

@@ -278,6 +278,7 @@ class Loop:
     def interrupt(self) -> None:
         """Begin nothing more, and end when the steps at work have."""
         self.interrupted = True
+        self.stepper.paused.set()
         self.wake()
 
     def complete(self, step: str, result: ActionResult) -> None:

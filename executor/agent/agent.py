@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from executor.agent.arguments import check_given
 from executor.agent.basing import CONFIRMS
 from executor.agent.confirming import Confirm, confirmed
 from executor.agent.events import AgentEvent, Decided, Finished, Heard
@@ -19,6 +20,7 @@ from executor.agent.rooms import Room, kept
 from executor.agent.running import Runs
 from executor.agent.telling import Tell, events_of, nobody, streamed
 from executor.agent.why import Why, why
+from executor.arguments import check_named
 from executor.engine import Executor
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
@@ -26,6 +28,7 @@ from executor.language.protocol import LanguageModel, Part
 from executor.world.world import World
 from planner.declare import Domain
 from planner.errors import InputError, did_you_mean
+from planner.kinds import is_other_problem
 from planner.model import Problem
 from planner.records import replace
 from planner.reuse import PlanCache, Template
@@ -66,6 +69,9 @@ class Agent:
         memory: Mapping[str, Any] | None = None,
         **executing: Any,
     ) -> None:
+        check_named(memory=memory)
+        check_given(problem=problem, model=model, confirm=confirm, open_types=open_types, allowance=allowance)
+        check_given(cache=cache, templates=templates, readings=readings)
         self.world = world if isinstance(world, World) else World(world)
         self.model = model
         self.executor = Executor(self.world, **executing)
@@ -98,6 +104,7 @@ class Agent:
 
     def room(self, name: str = "") -> Room:
         """Return the conversation of this `name`, of a place or a person; the journal keeps it, if there is one."""
+        check_given(name=name)
         if name not in self._rooms:
             self._rooms[name] = Room(self, name, kept(self.executor.journal, name))
         return self._rooms[name]
@@ -155,6 +162,7 @@ class Agent:
         tell: Tell = nobody,
     ) -> Achieved:
         """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
+        check_named(memory=memory)
         tell(Heard(str(request)))
         proposal, may_be_done = await self.settled(await self.plan(request, context=context), tell)
         if may_be_done:
@@ -195,6 +203,7 @@ class Agent:
         alternatives: Iterable[Proposal] = (),
     ) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
+        check_named(memory=memory)
         if proposal.standing in CONFIRMS:
             self.remember(proposal, meant=True)
         return self.runs.start(proposal, memory or {}, alternatives)
@@ -242,6 +251,9 @@ class Agent:
         """Return the problem that `request` is, or the one that has it as its goal."""
         if isinstance(request, Problem):
             return request
+        if is_other_problem(request):
+            hint = "give what of it is to hold at the end, or run it as it is: Executor(world).run(problem)"
+            raise InputError("an agent plans for facts, and this problem is one of tasks", hint=hint)
         try:
             stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
         except InputError as error:
@@ -272,4 +284,5 @@ class Agent:
 
     def lift(self, outcome: Outcome, name: str = "") -> Template:
         """Return the template that what was done in a run is an instance of; see `executor.agent.lifting`."""
+        check_given(outcome=outcome)
         return lifted(outcome, name)

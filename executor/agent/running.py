@@ -148,6 +148,13 @@ class Runs:
         """Return the state of a run; raises `RunError` where nothing is known of it."""
         return self.over[run] if run in self.over else self.executor.state_of(run)
 
+    def is_known(self, run: str) -> bool:
+        """Return whether a run has begun, as far as that was kept."""
+        try:
+            return bool(self.state_of(run).run)
+        except RunError:
+            return False
+
     def questions(self, run: str) -> list[Asked]:
         """Return the open questions of a run; none where nothing is known of it."""
         try:

@@ -64,6 +64,8 @@ class RunState:
     """Whether an agent has made plans of requests for the run."""
     given: frozenset[str] = frozenset()
     """The entries of memory that whoever began the run has given, and that no step has set since."""
+    is_undoing = False
+    """Whether the plan is one that undoes what was done."""
     wants_plan = False
     """Whether something else is wanted than what the plan was made for."""
     policy: Mapping[str, Any] | None = None
@@ -98,8 +100,6 @@ class RunState:
         """How often something was told that no step of the plan was to bring about, or that one was and did not."""
         self.mended: set[str] = set()
         """The steps that failed before the plan was changed last."""
-        self.is_undoing = False
-        """Whether the plan is one that undoes what was done."""
         self.given_up: tuple[str, ...] = ()
         """What the run had failed at when it began to undo what was done."""
         self.left: tuple[str, ...] = ()
@@ -121,6 +121,8 @@ class RunState:
         """How often each skill of an action has failed."""
         self.questions: dict[str, Asked] = {}
         """Questions without an answer."""
+        self.answered: dict[str, Asked] = {}
+        """Questions that were answered, as they were asked."""
         self.answers: dict[str, Any] = {}
         self.disagreements: list[Disagreement] = []
         self._suppose(plan.steps, plan.supposes or ())
@@ -341,6 +343,8 @@ class RunState:
     def _answer(self, question: str, answer: Any) -> None:
         asked = self.questions.pop(question, None)
         self.answers[question] = answer
+        if asked is not None:
+            self.answered[question] = asked
         if asked is not None and RETRY in asked.choices and meant(asked, answer) == RETRY:
             self.tried.clear()  # somebody says that it is worth another try
 

@@ -107,7 +107,9 @@ class Asking:
         An answer from before counts only where the step is still to be done with what was shown then.
         """
         state, name = self.state, question.question
-        is_as_shown = "parameters" in (record.wait or {})
+        is_as_shown = "parameters" in (record.wait or {}) or (
+            not record.attempts and state.answered.get(name) == question
+        )
         if is_as_shown and name in state.answers:
             return state.answers[name]
         is_same = is_as_shown or record.attempts

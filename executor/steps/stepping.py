@@ -84,6 +84,8 @@ class Stepper:
     replanning: list[str]
     """Why handlers asked for another plan."""
     rng: random.Random
+    paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
     conditions: Conditions = field(init=False)
     aftermath: Aftermath = field(init=False)
     _contexts: dict[str, Context] = field(init=False, default_factory=dict)
@@ -95,6 +97,7 @@ class Stepper:
     def abort(self) -> None:
         """Tell all handlers at work that the run is called off."""
         self.aborted.set()
+        self.paused.set()
         for context in self._contexts.values():
             context.aborted.set()
 
@@ -124,7 +127,7 @@ class Stepper:
         reason = await self._not_now(record, action)
         if not reason and self.asker.fill is not None:
             answer = await self._filled_in(record, action, self.asker.fill)
-            if answer is None:
+            if answer is None or (another is None and self.paused.is_set()):
                 return
             reason = answer
         try:
@@ -134,7 +137,9 @@ class Stepper:
         if reason:
             self._failed(record, reason, another)
             return
-        refused = await self._refusal(record, action, values, sources)
+        refused = await self._refusal(
+            record, action, (values, sources), self.paused if another is None else self.aborted
+        )
         if refused is None:
             return
         if refused:
@@ -173,7 +178,12 @@ class Stepper:
                 return got
             if any(got.spent.values()):
                 self.emit(ParametersFilled(request.record.id, {}, got.thought, marked=False, metrics=got.spent))
-            answer = await self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
+            asked = asyncio.ensure_future(
+                self.asker.answer(Asked(question, request.record.id, got.question, (), got.known))
+            )
+            if not await came(asked, self.paused):
+                return None
+            answer = asked.result()
         if answer is None:
             self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
             return None
@@ -212,13 +222,13 @@ class Stepper:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
     async def _refusal(
-        self, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
+        self, record: StepRecord, action: Action, filled_in: Filled, stopped: asyncio.Event
     ) -> str | None:
-        """Return why the step is not allowed; None where nobody has said yet, or the run was called off meanwhile."""
-        if self.asker.permit is None and is_allowed_by_itself(self.state, record, action, values, sources):
+        """Return why the step is not allowed; None where nobody has said yet, or the run was `stopped` meanwhile."""
+        if self.asker.permit is None and is_allowed_by_itself(self.state, record, action, *filled_in):
             return ""
-        asked = asyncio.ensure_future(self.asker.approval(record, action, values, sources))
-        return asked.result() if await came(asked, self.aborted) else None
+        asked = asyncio.ensure_future(self.asker.approval(record, action, *filled_in))
+        return asked.result() if await came(asked, stopped) else None
 
     async def _checked(self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: Policy) -> str:
         """Return why the check of the action does not let the step begin; nothing where it does, or there is none."""

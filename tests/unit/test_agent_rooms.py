@@ -498,3 +498,29 @@ def test_two_goals_are_joined_as_they_are_meant() -> None:
     assert str(both.goal.hard) == "lit(a) and lit(b)"
     assert len(both.goal.soft) == 1
     assert (both.budgets["cost"], both.deadline) == (3, 9)
+
+
+@pytest.mark.parametrize("is_improvised", [False, True])
+def test_what_was_not_begun_when_the_process_ended_keeps_no_room_from_going_on(is_improvised, tmp_path) -> None:
+    first, _ = post(*(BRIGHT if is_improvised else [goal("told(ada)")]), journal=tmp_path / "runs.db")
+    room = first.room("hall")
+
+    def end(event: object) -> None:
+        if isinstance(event, told.Began):
+            raise KeyboardInterrupt
+
+    async def story():
+        await room.achieve("Tell Ada, and make it bright.")
+        await room.achieve("yes", tell=end)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(story())
+    agent, done = post(journal=tmp_path / "runs.db")
+    again = agent.room("hall")
+    (errand,) = again.errands
+    assert not agent.runs.is_known(errand.run)
+    achieved = asyncio.run(again.achieve("go on"))
+    assert again.errands == ()
+    assert achieved.succeeded is not is_improvised
+    assert done == ([] if is_improvised else ["write ada", "mail ada"])
+    assert not is_improvised or "ask for it once more" in achieved.proposal.reason

@@ -58,14 +58,15 @@ class Errands:
         left = [each for each in self._room.errands if each.number not in here]
         ended = []
         for errand in sorted(left, key=lambda each: (-each.priority, each.number)):
-            if errand.run:
+            is_begun = bool(errand.run) and self._agent.runs.is_known(errand.run)
+            if is_begun:
                 ended.append(await self._agent.resume(errand.run, tell=tell))
             elif errand.wanted is not None:
                 task = Task(errand.number, await self._wanted(errand, errand.wanted), errand.priority)
                 found = await self._worked(task, {}, tell)
                 ended += [] if found is None else [found]
                 continue
-            self.ended(errand.number, ended[-1] if errand.run else None)
+            self.ended(errand.number, ended[-1] if is_begun else None)
         return ended
 
     async def _wanted(self, errand: Errand, wanted: ActionPlan) -> Proposal:

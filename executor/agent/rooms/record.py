@@ -61,7 +61,8 @@ class Said(_Kept):
 class Errand(_Kept):
     """Something that was asked for and is not over: `words` say what, `run` is where it is done, if it was begun.
 
-    `wanted` is a plan without steps that states what is wanted, where that may be begun without asking anybody again.
+    `wanted` is a plan without steps that states what is wanted, where that may be begun without asking anybody again:
+    where it was not, or where the process ended before its run had begun.
     """
 
     number: int
@@ -75,7 +76,7 @@ class Errand(_Kept):
     def of(cls, number: int, proposal: Proposal, priority: int, run: str) -> Errand:
         """Return the errand that `proposal` is; with steps that nothing confirms, somebody has to be asked again."""
         problem, wanted = proposal.problem, None
-        if not run and problem is not None and proposal.improvised is None:
+        if problem is not None and proposal.improvised is None:
             wanted = ActionPlan(**stated(problem), basis=basis_of(proposal))
         return cls(
             number=number,

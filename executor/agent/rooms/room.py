@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from executor.agent.arguments import check_given
 from executor.agent.events import AgentEvent, Finished, Heard
 from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.rooms.context import context_of, decision, is_go_on, is_stop
@@ -13,6 +14,7 @@ from executor.agent.rooms.opened import Opened
 from executor.agent.rooms.record import Errand, RoomRecord
 from executor.agent.rooms.replies import values_in
 from executor.agent.telling import Tell, nobody, streamed
+from executor.arguments import check_named
 from executor.handle import Outcome
 from executor.language.allowance import Meter
 from executor.record.answers import is_clear, is_filling
@@ -21,6 +23,7 @@ from planner.records import replace
 if TYPE_CHECKING:
     from executor.agent.agent import Agent
 
+LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"
 NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
 """How sentences stand that take the place of nothing."""
 
@@ -62,6 +65,8 @@ class Room:
         way at the end of a step. Of two that cannot be had together, the less urgent one is not done. Raises as
         `Agent.plan` does.
         """
+        check_given(priority=priority)
+        check_named(memory=memory)
         tell(Heard(str(request)))
         if isinstance(request, str) and not request.strip():
             return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
@@ -121,9 +126,11 @@ class Room:
             outcome: Outcome = await self._agent.runs.at_work(active.run).run
             return Achieved(active.proposal, outcome)
         stopped = [each for each in self.errands if each.run] if active is None and is_go_on(text) else []
-        if not stopped or self.record.open is not None or any(self._errands.asked()):
+        if not stopped or self.record.open is not None or any(is_filling(asked) for _, asked in self._errands.asked()):
             return None
         ended = await self.resume(tell=tell)
+        if not ended:
+            return Achieved(Proposal(Standing.NOTHING, stopped[0].request, words=stopped[0].words, reason=LOST))
         return Achieved(Proposal(Standing.PLANNED, stopped[0].request, words=stopped[0].words), ended[0])
 
     async def _answered(self, text: str, tell: Tell) -> Achieved | None:
