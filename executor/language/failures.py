@@ -63,6 +63,8 @@ def _why(error: Exception, led: list[BaseException]) -> str:
     if "RemoteProtocolError" in names and "buffer too long" in str(last):
         return "the endpoint sent a header that is too long"
     known = next((found[name] for name in found if name in names), "")
+    if not known and isinstance(error, AttributeError | LookupError | TypeError | ValueError):
+        return f"what the endpoint sent is no answer: {first}"
     return known or (first if str(last) in first else f"{first} ({said(last)})")
 
 

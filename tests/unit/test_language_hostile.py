@@ -128,7 +128,7 @@ BOMB = gzip.compress(b" " * 10_000_000)
         (b"SSH-2.0-other\r\n", "does not keep to HTTP"),
         (http(b"{}"), "Invalid response"),
         (said(7), "Invalid response"),
-        (http(json.dumps({**completion(), "choices": []}).encode()), "IndexError"),
+        (http(json.dumps({**completion(), "choices": []}).encode()), "sent is no answer: IndexError"),
     ],
 )
 def test_what_no_endpoint_should_send_ends_with_a_reason_and_is_counted(act, reason) -> None:
