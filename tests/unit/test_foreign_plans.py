@@ -164,6 +164,10 @@ def test_what_is_no_plan_is_refused(given) -> None:
 def test_a_state_that_means_nothing_is_told() -> None:
     with pytest.raises(InputError, match="at"):
         repair(OFFICE, ["at(R2)"], [], "at(R2, lab)")
+    with pytest.raises(InputError, match=r"problem\.initial"):
+        repair(OFFICE, load("assistant", "one-page"), [], "at(R2, lab)")
+    with pytest.raises(InputError, match="is no domain"):
+        repair("office", STATE, [], "at(R2, lab)")
 
 
 def test_forms_are_read_as_they_stand() -> None:

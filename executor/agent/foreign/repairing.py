@@ -11,6 +11,7 @@ from executor.agent.foreign.completing import completed
 from executor.agent.foreign.resolving import Said, resolve
 from executor.agent.foreign.shapes import calls_in
 from planner.declare import Domain
+from planner.errors import InputError
 from planner.model import Atom, DomainModel, Object, Problem
 from planner.plan import Plan, Status
 from planner.records import dataclass, field
@@ -106,10 +107,20 @@ def repair(
     those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
     nothing in `domain`, and `PlanError` for what is no plan at all.
     """
+    _check(domain, state)
     declared = domain if isinstance(domain, Domain) else Domain.of(domain)
     facts = [state] if isinstance(state, str | Atom) else list(state)
     named = objects if objects is not None else _objects(declared, facts)
     return repaired(declared.problem(objects=named, initial=facts, goal=goal), steps, time_limit=time_limit)
+
+
+def _check(domain: object, state: object) -> None:
+    """Raise `InputError` where they are nothing of the kind."""
+    if not isinstance(domain, Domain | DomainModel):
+        raise InputError(f"a {type(domain).__name__} is no domain", hint="give a Domain, or its model")
+    if not isinstance(state, Iterable):
+        hint = "such as problem.initial; with a problem, Agent.repair(steps, goal)"
+        raise InputError(f"a state is the facts that hold, not a {type(state).__name__}", hint=hint)
 
 
 def repaired(
