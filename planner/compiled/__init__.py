@@ -10,6 +10,7 @@
     policies   what comes of that              hopes      what may be hoped for in a state
     accounts   what was done, for statistics   searches   which searches there are
     abstractions  projections as arrays        partitions   how they share costs
+    pairs      which facts may hold together
 
 `planner.kernels` has the inner loops.
 """

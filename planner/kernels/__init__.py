@@ -10,6 +10,7 @@
     trials     Monte-Carlo tree search on them   sweeps     value iteration on them
     hopes      estimates of single states        scp        estimates by abstractions
     projections  how these are made              abstractions  how they share costs
+    pairs      what may hold together (h²)       sharpen    what must hold around actions
 
 Nothing here imports anything but this package: `planner.compiled` fills the arrays, calls the entries, and reads off
 the results. Without a compiler every function runs as it stands, and does the same, slowly.

@@ -8,7 +8,7 @@ variable but one are ruled out by what must hold, that one must hold, too. Every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from planner.mutexes.values import TRUE, Assignments, Operator
 from planner.records import dataclass
@@ -17,8 +17,8 @@ from planner.task import State, bits, facts_of
 Pause = Generator[None, None, None]
 Rows = Callable[[int], State]
 """From a value to those that may hold together with it."""
-Travel = Generator[None, None, bool]
-"""Work that may be given up wherever it pauses; it returns whether there may be a plan."""
+Sharpened = Generator[None, None, bool]
+"""Work that may be given up wherever it pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,24 @@ class Pairs:
         for group in task.groups:
             for value in facts_of(group):
                 self.possible[value] &= ~group | 1 << value
+        self._initial, self._goal = bits((TRUE, *task.initial)), bits((TRUE, *task.goal))
         self.before = [None if each is None else bits(each.before) for each in task.operators]
         self.after = [None if each is None else bits(each.after) for each in task.operators]
 
-    def sharpen(self) -> Pause:
-        """Find what else must hold where each action is applied, and which actions cannot be."""
+    def sharpen(self) -> Sharpened:
+        """Find what else must hold where each action is applied, and which actions cannot be.
+
+        Returns whether the initial state and the goal may be parts of a plan.
+        """
         for number, operator in enumerate(self._task.operators):
             if operator is not None and self.before[number] is not None:
                 yield
                 self.before[number], self.after[number] = self._around(operator, number)
+        initial, goal = self.closed(self._initial), self.closed(self._goal)
+        if initial is None or goal is None:
+            return False
+        self._initial, self._goal = initial, goal
+        return True
 
     def _around(self, operator: Operator, number: int) -> tuple[State | None, State | None]:
         """Return what must hold before and after an action; None where it cannot be applied."""
@@ -99,30 +108,20 @@ class Pairs:
                 return known
             known = more
 
-    def forwards(self) -> Travel:
-        """Rule out the pairs that are not reached; return whether the goal may be."""
-        return self._travel(bits(self._task.initial), self._forward_arrows(), bits(self._task.goal), whole=True)
+    def forwards(self) -> Pause:
+        """Rule out the pairs that are not reached from the initial state."""
+        return self._travel(self._initial, self._forward_arrows())
 
-    def backwards(self) -> Travel:
-        """Rule out the pairs from which the goal is not reached; return whether it may be from the initial state."""
-        return self._travel(bits(self._task.goal), self._backward_arrows(), bits(self._task.initial), whole=False)
+    def backwards(self) -> Pause:
+        """Rule out the pairs from which the goal is not reached."""
+        return self._travel(self._goal, self._backward_arrows())
 
-    def _travel(self, start: State, arrows: list[Arrow], end: State, *, whole: bool) -> Travel:
-        """Rule out the pairs that are not reached from `start`, all of the first state or (not `whole`) part of it."""
-        known = self.closed(start | 1 << TRUE)
-        if known is None:
-            return False
-        first = known if whole else self._fitting(self.possible, known)
+    def _travel(self, start: State, arrows: list[Arrow]) -> Pause:
+        """Rule out the pairs that are not reached from states where `start` holds."""
+        first = self._fitting(self.possible, start)
         reached = [self.possible[w] & first if first >> w & 1 else 0 for w in range(self._task.size)]
         yield from _Spread(self.possible, reached, arrows).run()
         self.possible[:] = reached
-        for number, (before, after) in enumerate(zip(self.before, self.after, strict=True)):
-            if before is not None and after is not None and not (self._together(before) and self._together(after)):
-                self.before[number] = self.after[number] = None
-        return self._together(end)
-
-    def _together(self, values: State) -> bool:
-        return not values & ~self._fitting(self.possible, values)
 
     @staticmethod
     def _fitting(rows: Sequence[State], values: State) -> State:
@@ -141,8 +140,9 @@ class Pairs:
         return [number for number, before in enumerate(self.before) if before is not None]
 
     def count(self) -> int:
-        """Return how many pairs and actions are left."""
-        return sum([row.bit_count() for row in self.possible]) + len(self.actions())
+        """Return a number that is another one whenever more is known."""
+        known = [each.bit_count() for each in (*self.before, *self.after) if each is not None]
+        return sum([row.bit_count() for row in self.possible]) + 4 * self._task.size * len(self.actions()) - sum(known)
 
     def _used(self) -> Iterator[tuple[Operator, State, State]]:
         for operator, before, after in zip(self._task.operators, self.before, self.after, strict=True):
@@ -169,16 +169,11 @@ class Pairs:
                 [
                     Gain(value, 1 << change.after, bits(change.condition))
                     for change in operator.changes
-                    for value in self._befores(change.before, change.after)
+                    for value in self._task.befores(change)
                 ],
             )
             for operator, before, after in self._used()
         ]
-
-    def _befores(self, before: int | None, after: int) -> Iterable[int]:
-        if before is not None:
-            return (before,)
-        return [value for value in self._task.variables[self._task.variable_of[after]] if value != after]
 
 
 class _Spread:

@@ -6,26 +6,29 @@ import time
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 
-from planner.annotations import Protocol
+from planner.annotations import TYPE_CHECKING, Protocol
 from planner.heuristics.kind import never
-from planner.mutexes.pairs import Pairs, Pause, Rows, Travel
+from planner.mutexes.pairs import Pairs, Pause, Rows, Sharpened
 from planner.mutexes.smaller import smaller
-from planner.mutexes.values import assignments
+from planner.mutexes.values import Assignments, assignments
 from planner.records import dataclass
 from planner.task import State, Task
+
+if TYPE_CHECKING:
+    from planner.compiled.lists import Entries
 
 
 class Knowledge(Protocol):
     """Either tier's knowledge of pairs; see `planner.mutexes.pairs.Pairs`."""
 
-    def sharpen(self) -> Pause:
-        """Find what else must hold where each action is applied, and which actions cannot be."""
+    def sharpen(self) -> Sharpened:
+        """Find what else must hold where each action is applied; return whether there may be a plan."""
 
-    def forwards(self) -> Travel:
-        """Rule out the pairs that are not reached; return whether the goal may be."""
+    def forwards(self) -> Pause:
+        """Rule out the pairs that are not reached from the initial state."""
 
-    def backwards(self) -> Travel:
-        """Rule out the pairs from which the goal is not reached; return whether it may be from the initial state."""
+    def backwards(self) -> Pause:
+        """Rule out the pairs from which the goal is not reached."""
 
     def copy(self) -> Rows:
         """Return the rows as they are now."""
@@ -34,7 +37,7 @@ class Knowledge(Protocol):
         """Return the actions that a plan may need."""
 
     def count(self) -> int:
-        """Return how many pairs and actions are left."""
+        """Return a number that is another one whenever more is known."""
 
 
 class Mutexes:
@@ -74,30 +77,31 @@ class Pruned:
 
 
 class Pruning:
-    """Looks for what no plan needs, for as long as `steps` are gone through; `result` is what is known by then."""
+    """Looks for what no plan needs, for as long as `steps` are gone through; `result` is what is known by then.
 
-    def __init__(self, task: Task, check: Callable[[], None] = never) -> None:
+    Kernels do the work where `entries` has them; `check` raises when a limit is reached meanwhile.
+    """
+
+    def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
         self._task = task
         self._assignments = assignments(task, check)
-        self._pairs: Knowledge = Pairs(self._assignments)
+        self._pairs = _knowledge(self._assignments, entries)
         self._unreachable = self._excluded = self._pairs.copy()
-        self._directions = (self._pairs.forwards, self._pairs.backwards)
-        self._done = 0
+        self._first = True
         self._solvable = True
 
     def steps(self) -> Pause:
-        """Rule out pairs and actions forwards and backwards by turns, until neither finds anything new."""
-        pairs, known, idle = self._pairs, self._pairs.count(), 0
-        while self._solvable and idle < len(self._directions):
-            direction = self._directions[self._done % 2]
-            yield from pairs.sharpen()
-            self._solvable = yield from direction()
+        """Rule out pairs and actions forwards and backwards by turns, until neither would find anything new."""
+        pairs, left, forwards = self._pairs, {True: -1, False: -1}, True
+        while True:
+            self._solvable = yield from pairs.sharpen()
+            if not self._solvable or left[forwards] == pairs.count():
+                return
+            yield from pairs.forwards() if forwards else pairs.backwards()
+            left[forwards], forwards = pairs.count(), not forwards
             self._excluded = pairs.copy()
-            if not self._done:
-                self._unreachable = self._excluded
-            self._done += 1
-            idle = idle + 1 if pairs.count() == known else 0
-            known = pairs.count()
+            if self._first:
+                self._unreachable, self._first = self._excluded, False
 
     def result(self) -> Pruned:
         """Return what is known."""
@@ -109,13 +113,25 @@ class Pruning:
         return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
 
 
-def pruned(task: Task, check: Callable[[], None] = never, seconds: float | None = None) -> Pruned:
-    """Return what h² makes of `task`, or has made of it after so many `seconds` of processor time.
+def _knowledge(task: Assignments, entries: Entries | None) -> Knowledge:
+    """Return the tier that has the kernels."""
+    if entries is None:
+        return Pairs(task)
+    from planner.compiled.pairs import CompiledPairs  # noqa: PLC0415 - only where there is machine code
 
-    `check` raises when a limit is reached meanwhile.
-    """
+    return CompiledPairs(task, entries)
+
+
+def pruned(
+    task: Task,
+    check: Callable[[], None] = never,
+    *,
+    entries: Entries | None = None,
+    seconds: float | None = None,
+) -> Pruned:
+    """Return what h² makes of `task`, or has made of it after so many `seconds` of processor time; see `Pruning`."""
     until = None if seconds is None else time.thread_time() + seconds
-    pruning = Pruning(task, check)
+    pruning = Pruning(task, check, entries)
     for _ in pruning.steps():
         check()
         if until is not None and time.thread_time() > until:

@@ -7,7 +7,7 @@ sound, as a pair is only given up where nothing can make it true.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from planner.annotations import Final
 from planner.grounding.joins import batches
@@ -68,6 +68,12 @@ class Assignments:
     def size(self) -> int:
         """How many values there are."""
         return len(self.facts)
+
+    def befores(self, change: Change) -> Sequence[int]:
+        """Return the values that may become another one by `change`."""
+        if change.before is not None:
+            return (change.before,)
+        return [value for value in self.variables[self.variable_of[change.after]] if value != change.after]
 
 
 def assignments(task: Task, check: Callable[[], None]) -> Assignments:
