@@ -8,6 +8,7 @@ all of them, and the first that is exhausted has the proof.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 
 from planner.annotations import Any, Final
@@ -28,6 +29,12 @@ FEW_STATES: Final = 100_000
 """The same where any plan will do: what is larger, estimates find sooner."""
 HEAD_START: Final = 0.03
 """Seconds in which relaxed plans are tried before anything else: where deletes do not bind, nothing else is needed."""
+PATIENCE: Final = 0.3
+"""Seconds that the search for a proof is at work before it is looked for what no plan needs."""
+PRUNING: Final = 3.0
+"""Seconds for that."""
+FEWER: Final = 0.98
+"""The part of the actions that may be left if that search is to begin again without the others."""
 
 
 def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
@@ -48,11 +55,29 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
         blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
         return take_turns([Contender(improving(workplace), 4), blind], workplace.run)
     relaxed = Contender(workplace.relaxed(), 3, spent=-HEAD_START)
-    proof = Contender(workplace.search("astar"), 2)
+    proof = Contender(proving(workplace), 2)
     blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
     if mode == "optimal":
         return take_turns([relaxed, proof, blind], workplace.run)
     return take_turns([relaxed, proof, Contender(improving(workplace), 4), blind], workplace.run)
+
+
+def proving(workplace: Workplace) -> Steps:
+    """Search for a cheapest plan; what lasts is searched without the actions that no plan needs."""
+    steps, until = workplace.search("astar"), time.thread_time() + PATIENCE
+    while time.thread_time() < until:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        yield
+    pruned = yield from workplace.without_needless(PRUNING)
+    if pruned is not None and not pruned.solvable:
+        return Ending.EXHAUSTED
+    if pruned is None or len(pruned.actions) > FEWER * len(workplace.task.actions):
+        return (yield from steps)
+    steps.close()
+    return (yield from workplace.elsewhere(pruned, lambda left: left.search("astar")))
 
 
 def improving(workplace: Workplace) -> Steps:

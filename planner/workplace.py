@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator
 
 from planner.annotations import TYPE_CHECKING, Final
 from planner.heuristics import REGISTRY as HEURISTICS
@@ -11,6 +12,7 @@ from planner.heuristics.hplus import relaxed_plans
 from planner.records import dataclass, replace
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
+from planner.search.elsewhere import elsewhere
 from planner.search.run import Steps, advice
 from planner.search.unbinding import unbinding
 from planner.search.weighted import once
@@ -20,6 +22,7 @@ from planner.turns import at_most
 
 if TYPE_CHECKING:
     from planner.compiled.board import Board
+    from planner.mutexes import Pruned
 
 COMPILED: Final = frozenset(
     {
@@ -45,6 +48,10 @@ MOST_TOGETHER: Final = 1 << 50
 """What all actions cost together, where machine code is used: it counts in words of 64 bits."""
 COMPACT: Final = 4
 """So many packed states take about as much memory as one in plain Python."""
+MOST_FACTS: Final = 10_000
+"""Facts up to which it is found out which pairs of them may hold: they take some 50 MB then."""
+MOST_ACTIONS: Final = 100_000
+"""Actions up to which that is done: more take seconds to get ready."""
 
 
 @dataclass(slots=True)
@@ -93,6 +100,26 @@ class Workplace:
         else:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
+
+    def without_needless(self, seconds: float) -> Generator[None, None, Pruned | None]:
+        """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much."""
+        if len(self.task.facts) > MOST_FACTS or len(self.task.actions) > MOST_ACTIONS:
+            return None
+        from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+        from planner.mutexes import Pruning  # noqa: PLC0415 - as above
+
+        until = time.thread_time() + seconds
+        pruning = Pruning(self.task, self.check, library.loaded())
+        for _ in pruning.steps():
+            if time.thread_time() > until:
+                break
+            yield
+        return pruning.result()
+
+    def elsewhere(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
+        """Run a search of what is left of the task."""
+        task, space = pruned.task, Space(pruned.task)
+        return elsewhere(lambda run: search(Workplace(task, space, run, self.check)), self.run, pruned.actions)
 
     def fits(self) -> bool:
         """Return whether costs are such that machine code can add them up."""

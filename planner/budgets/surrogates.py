@@ -110,22 +110,13 @@ def surrogate(spending: Spending, weights: Weights, *, improve: bool) -> Steps:
             plan = run.plan
             spending.offer(plan)
         spending.proved(weights, run.lower_bound)
-        _add(spending.run, run, before)
+        spending.run.add(run, before)
         spending.unsolvable = ending is Ending.EXHAUSTED and plan is None
         if spending.is_decided or spending.unsolvable:
             return Ending.EXHAUSTED
         if ending is not None or run.lower_bound >= run.limit:
             return Ending.INCOMPLETE
         yield
-
-
-def _add(total: Run, run: Run, before: Run) -> None:
-    """Add to the counts of `total` what `run` has counted since `before`, which follows it."""
-    total.by = run.by
-    for name in ("expanded", "evaluated", "generated"):
-        setattr(total, name, getattr(total, name) + getattr(run, name) - getattr(before, name))
-        setattr(before, name, getattr(run, name))
-    total.stored, total.stored_bytes = max(total.stored, run.stored), max(total.stored_bytes, run.stored_bytes)
 
 
 def between(spending: Spending, place: int) -> Weights | None:

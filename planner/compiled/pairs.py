@@ -8,12 +8,14 @@ from typing import Final
 
 from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
 from planner.compiled.lists import Entries
+from planner.grounding.joins import batches
+from planner.heuristics.kind import never
 from planner.kernels import pairs as kernel
 from planner.kernels.lists import Lists
 from planner.kernels.sharpen import Margin, Margins
 from planner.kernels.sharpen import Rows as PossibleRows
 from planner.mutexes.pairs import Pause, Rows, Sharpened
-from planner.mutexes.values import TRUE, Assignments, Operator
+from planner.mutexes.values import BATCH, TRUE, Assignments, Operator
 from planner.task import State, facts_of
 
 WORD: Final = 63
@@ -21,6 +23,8 @@ WORD: Final = 63
 WORK: Final = 8_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
 
+MOST_KNOWN: Final = 1 << 26
+"""Values that must hold around operators, from which on no more of them are found: they take 4 bytes each."""
 ENDS: Final = 2
 """The initial state and the goal, after the operators."""
 
@@ -29,9 +33,11 @@ Gain = tuple[int, Sequence[int], Sequence[int]]
 
 
 class CompiledPairs:
-    """What is known of pairs in `task`, by the kernels `entries`."""
+    """What is known of pairs in `task`, by the kernels `entries`; `check` raises when a limit is reached meanwhile."""
 
-    def __init__(self, task: Assignments, entries: Entries, work: int = WORK) -> None:
+    def __init__(
+        self, task: Assignments, entries: Entries, check: Callable[[], None] = never, *, work: int = WORK
+    ) -> None:
         self._entries, self._work = entries, work
         self._actions = len(task.operators)
         size = self._size = task.size
@@ -42,7 +48,7 @@ class CompiledPairs:
             index(task.variable_of),
             index([*[values.start for values in task.variables], size]),
         )
-        self._gains, self._back = _gains(task, _forwards), _gains(task, _backwards)
+        self._gains, self._back = _gains(task, _forwards, check), _gains(task, _backwards, check)
         most = max([_longest(self._gains), _longest(self._back)])
         variables = len(task.variables)
         self._room = kernel.Room(zeros(width), zeros(width), zeros(width), index([0] * (most + 1)))
@@ -66,6 +72,8 @@ class CompiledPairs:
         number[kernel.POSITION] = 0
         outcome = kernel.BUSY
         while outcome != kernel.DONE:
+            if outcome == kernel.FULL and sum([len(lists.item) for lists in new]) > MOST_KNOWN:
+                return True
             if outcome == kernel.FULL:
                 needed = [lists.start[number[kernel.POSITION]] + len(self._domains.first) for lists in new]
                 new = kernel.Around(
@@ -138,13 +146,17 @@ def _backwards(task: Assignments, operator: Operator) -> Iterator[Gain]:
             yield value, here, change.condition
 
 
-def _gains(task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]]) -> kernel.Gains:
+def _gains(
+    task: Assignments, of: Callable[[Assignments, Operator], Iterable[Gain]], check: Callable[[], None]
+) -> kernel.Gains:
     """Return what operators gain; the initial state and the goal gain nothing."""
     start, gains = index([0]), list[Gain]()
-    for operator in task.operators:
-        if operator is not None:
-            gains += of(task, operator)
-        start.append(len(gains))
+    for batch in batches(task.operators, BATCH):
+        check()
+        for operator in batch:
+            if operator is not None:
+                gains += of(task, operator)
+            start.append(len(gains))
     start.extend([len(gains)] * ENDS)
     return kernel.Gains(
         start,

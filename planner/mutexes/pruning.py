@@ -85,7 +85,7 @@ class Pruning:
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
         self._task = task
         self._assignments = assignments(task, check)
-        self._pairs = _knowledge(self._assignments, entries)
+        self._pairs = _knowledge(self._assignments, entries, check)
         self._unreachable = self._excluded = self._pairs.copy()
         self._first = True
         self._solvable = True
@@ -113,13 +113,13 @@ class Pruning:
         return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
 
 
-def _knowledge(task: Assignments, entries: Entries | None) -> Knowledge:
+def _knowledge(task: Assignments, entries: Entries | None, check: Callable[[], None]) -> Knowledge:
     """Return the tier that has the kernels."""
     if entries is None:
         return Pairs(task)
     from planner.compiled.pairs import CompiledPairs  # noqa: PLC0415 - only where there is machine code
 
-    return CompiledPairs(task, entries)
+    return CompiledPairs(task, entries, check)
 
 
 def pruned(

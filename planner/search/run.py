@@ -107,6 +107,14 @@ class Run:
             self.lower_bound = bound
             self._changed()
 
+    def add(self, more: Run, before: Run) -> None:
+        """Add what `more` has counted since `before`, which follows it."""
+        self.by = more.by
+        for name in ("expanded", "evaluated", "generated"):
+            setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))
+            setattr(before, name, getattr(more, name))
+        self.stored, self.stored_bytes = max(self.stored, more.stored), max(self.stored_bytes, more.stored_bytes)
+
     def _changed(self) -> None:
         if self.on_change is not None:
             self.on_change()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from search_twins import closed, perfect, random_task, reachable
+from search_twins import closed, finished, perfect, random_task, reachable, replayed
 
+from planner import strategy
 from planner.mutexes import Pruning, pruned
+from planner.search import Ending, Run, Space
 from planner.task import INFINITY, Task
+from planner.testing import Features
+from planner.testing import random_task as random_declared
+from planner.workplace import Workplace
 
 seeds = st.integers(0, 10**9)
 
@@ -22,13 +28,33 @@ def alive(task: Task):
     }
 
 
+def proved(task: Task) -> tuple[Run, Ending]:
+    """What the search for a proof comes to if it is looked at once for what no plan needs."""
+    run = Run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strategy, "PATIENCE", 0.0)
+        patch.setattr(strategy, "FEWER", 0.999)
+        return run, finished(strategy.proving(Workplace(task, Space(task), run, lambda: None)))
+
+
 def has_pair(mutexes, state) -> bool:
     return any(1 << other & mutexes[fact] for fact in state for other in state)
 
 
 @given(seeds)
 def test_no_state_on_a_plan_has_an_excluded_pair(seed):
-    task = random_task(seed)
+    assert_plans_are_kept(random_task(seed))
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_nor_does_one_of_a_declared_problem(seed):
+    task = random_declared(seed, Features(objects=4))
+    assume(task.unreachable_goal is None and len(task.variables) < 9)
+    assert_plans_are_kept(task)
+
+
+def assert_plans_are_kept(task: Task) -> None:
     found = pruned(task)
     number = {fact: place for place, fact in enumerate(found.facts)}
     plans = alive(task)
@@ -60,6 +86,17 @@ def test_the_pruned_task_has_the_same_plans(seed):
     assert after[frozenset(found.task.initial)] == before[frozenset(task.initial)]
     for state, cost in after.items():
         assert before[frozenset(found.facts[fact] for fact in state)] <= cost
+
+
+@given(seeds)
+def test_what_is_proved_without_needless_actions_holds_for_the_task(seed):
+    task = random_task(seed)
+    run, ending = proved(task)
+    cheapest = perfect(task)[frozenset(task.initial)]
+    assert ending is Ending.EXHAUSTED
+    assert run.limit == cheapest
+    if run.plan is not None:
+        assert replayed(task, run.plan) == cheapest == run.lower_bound
 
 
 def test_most_random_tasks_without_a_plan_are_proved_so():

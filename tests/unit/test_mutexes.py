@@ -27,7 +27,7 @@ def finished(steps):
 
 def assert_same_rounds(task: Task, entries, work: int) -> None:
     values = assignments(task, lambda: None)
-    plain, fast = Pairs(values), CompiledPairs(values, entries, work)
+    plain, fast = Pairs(values), CompiledPairs(values, entries, work=work)
     for turn in range(6):
         assert list(map(plain.copy(), range(values.size))) == list(map(fast.copy(), range(values.size)))
         may_be = finished(plain.sharpen())
