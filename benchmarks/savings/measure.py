@@ -37,10 +37,11 @@ HEAD: Final = (
 )
 
 
-class Timed:
-    """A cache of plans, or none, that counts the CPU seconds that plans take."""
+class Timed(PlanCache):
+    """Another cache of plans, or none, that counts the CPU seconds that plans take."""
 
     def __init__(self, cache: PlanCache | None) -> None:
+        super().__init__()
         self.cache, self.seconds = cache, 0.0
 
     def recall(self, problem: Problem, **options: Any) -> Recalled:
@@ -78,7 +79,7 @@ def _errand(sentence: Sentence, references: bool, timed: Timed, readings: Readin
         model=model,
         confirm=lambda _: True,
         approve=lambda _: True,
-        cache=timed,  # type: ignore[arg-type]  # it recalls, and no more is asked of it
+        cache=timed,
         readings=readings,
     )
     achieved = run_virtual(agent.achieve(sentence.say))
