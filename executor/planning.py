@@ -14,7 +14,7 @@ from executor.plans.alternatives import alternatives_of
 from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
-from planner.errors import InputError, PlanError, did_you_mean
+from planner.errors import InputError, PlanError, did_you_mean, kind_of
 from planner.kinds import is_other_problem
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result
@@ -62,7 +62,7 @@ def given(
         what = what.expect_plan()
     if not (isinstance(what, Plan | ActionPlan) or is_candidate_set(what) or is_policy(what) or is_decision(what)):
         hint = "load(…) and domain.problem(…) give a problem, solve(…) and read_plan(…) a plan"
-        raise InputError(f"a {type(what).__name__} is nothing to carry out", hint=hint)
+        raise InputError(f"{kind_of(what)} is nothing to carry out", hint=hint)
     if planning:
         hint = "they say how a plan is found, and go with problems"
         raise InputError(f"there is a plan already, so that {', '.join(planning)} would say nothing", hint=hint)

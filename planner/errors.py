@@ -104,3 +104,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     folded = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     return f"did you mean '{folded[near[0]]}'?" if near else None
+
+
+def with_article(noun: str) -> str:
+    """Return `noun` after "a" or "an", by its first letter."""
+    return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
+
+
+def kind_of(value: object) -> str:
+    """Return what `value` is, for a message: "an int", "a list", "None"."""
+    return "None" if value is None else with_article(type(value).__name__)

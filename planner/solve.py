@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from planner.annotations import Any, Final
 from planner.answer import Answer, intended, unsupported
 from planner.budget import Budget, check_limits
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Problem
 from planner.model.domain import creates_objects, uncertain_actions
@@ -92,7 +92,7 @@ def solve_plainly(
     if not isinstance(problem, Problem):
         if is_other_problem(problem):
             return problem.solve(mode=mode, search=search, heuristic=heuristic, engine=engine, **within)
-        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     check_limits(time_limit, memory_limit)
     options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
     found = _unclear(problem)

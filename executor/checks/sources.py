@@ -19,7 +19,7 @@ from planner.documents.json_text import json_positions, parse_json
 from planner.documents.mistakes import told
 from planner.documents.places import Document
 from planner.documents.yaml_text import parse_yaml, yaml_positions
-from planner.errors import DocumentError, Location
+from planner.errors import DocumentError, Location, kind_of
 from planner.kinds import AnyDomain
 
 _FORM: Final = 'write {"goal": […], "steps": [{"id": "s1", "action": …, "arguments": {…}}, …]}'
@@ -65,7 +65,7 @@ def _document(source: str | Path | Mapping[str, Any]) -> Document:
     if isinstance(source, Mapping):
         return Document(dict(source), "<data>", 0, dict)
     if not isinstance(source, str | Path):
-        raise DocumentError(f"a {type(source).__name__} is no plan", Location("<data>"), _FORM)
+        raise DocumentError(f"{kind_of(source)} is no plan", Location("<data>"), _FORM)
     if not str(source).strip():
         raise DocumentError("the text is empty", Location("<text>"), _FORM)
     name, text, is_json = "<text>", str(source), str(source).lstrip()[:1] in ("{", "[")

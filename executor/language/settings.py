@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from executor.language.protocol import LanguageModel
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, did_you_mean, kind_of
 from planner.records import dataclass
 
 Output = Literal["native", "tool", "prompted"]
@@ -154,7 +154,7 @@ def model_of(given: Any = None) -> LanguageModel | None:
     if given is not None and not isinstance(given, str | Mapping):
         if isinstance(given, LanguageModel):
             return given
-        raise InputError(f"a {type(given).__name__} is no language model", hint="it has 'async def answer(request)'")
+        raise InputError(f"{kind_of(given)} is no language model", hint="it has 'async def answer(request)'")
     settings = settings_of(given)
     if settings is None:
         return None

@@ -13,7 +13,7 @@ from functools import partial
 from executor.looking.certainty import is_certain
 from executor.looking.needs import facts_of
 from executor.record.facts import TRUSTED, Note, Provenance
-from planner.errors import did_you_mean
+from planner.errors import did_you_mean, with_article
 from planner.model import OPEN, Atom, Formula, Not, Problem
 from planner.model.formulas import conjuncts, substitute
 from planner.model.hidden import hidden
@@ -144,7 +144,8 @@ class Beliefs:
                 hint = did_you_mean(arg, universe)
                 return f"the problem has no object {arg!r}" + (f"; {hint}" if hint else "")
             if arg not in universe.of_types(parameter.types):
-                return f"{arg!r} is a {' or '.join(universe.types_of(arg))}, not a {' or '.join(parameter.types)}"
+                found, wanted = (with_article(" or ".join(each)) for each in (universe.types_of(arg), parameter.types))
+                return f"{arg!r} is {found}, not {wanted}"
         return ""
 
     def _is_news(self, note: Note) -> bool:

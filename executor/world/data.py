@@ -13,6 +13,7 @@ from pydantic_core import to_json, to_jsonable_python
 
 from executor.world.results import ActionResult, Wait, texts
 from executor.world.values import own
+from planner.errors import kind_of
 
 _FIELDS: Final[Mapping[type[Any], tuple[str, ...]]] = {kind: kind.__match_args__ for kind in (ActionResult, Wait)}
 MOST_DIGITS: Final = 4000
@@ -90,4 +91,4 @@ def _named(value: Any) -> str:
     try:
         return str(getattr(value, "name", value))
     except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
-        return f"a {type(value).__name__}"
+        return kind_of(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 
 MOST: Final = 1_000_000
 """What an iterator may give."""
@@ -51,6 +51,6 @@ def _listed(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
         found = [_listed(each, known, depth - 1) for each in islice(value, MOST + 1)]
         if len(found) > MOST:
             hint = "return what is needed, as a list"
-            raise InputError(f"a {type(value).__name__} among the values gives more than {MOST:,}", hint=hint)
+            raise InputError(f"{kind_of(value)} among the values gives more than {MOST:,}", hint=hint)
     known[id(value)] = value, found
     return found

@@ -70,16 +70,16 @@ class ActionResult:
 
     def _check_kinds(self) -> None:
         """Raise `InputError` for a field that is of another kind than is said."""
-        for name, kind in (
-            ("metrics", Metrics),
-            ("values", Mapping),
-            ("created", Mapping),
-            ("text", str),
-            ("error", str),
+        for name, kind, what in (
+            ("metrics", Metrics, "are Metrics"),
+            ("values", Mapping, "are a mapping"),
+            ("created", Mapping, "is a mapping"),
+            ("text", str, "is a text"),
+            ("error", str, "is a text"),
         ):
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise InputError(f"{name} of a result is a {kind.__name__.lower()}, not {value!r}")
+                raise InputError(f"{name} of a result {what}, not {value!r}")
         if self.metrics is not NONE and not _are_numbers(map(self.metrics.__getattribute__, Metrics.__match_args__)):
             raise InputError(f"metrics are numbers, not {self.metrics}")
         for key in self.values:

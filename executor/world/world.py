@@ -13,7 +13,7 @@ from planner.declare import Domain, resolve_action
 from planner.declare.handlers import check_handler, check_takes_some
 from planner.declare.places import definition
 from planner.declare.types import Types
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 from planner.kinds import AnyDomain, is_other_domain
 from planner.model import Action, Atom, DomainModel
 
@@ -194,7 +194,7 @@ def actions_of(domain: AnyDomain | Domain | Any) -> DomainModel:
     if is_other_domain(domain):
         domain = domain.classical  # type: ignore[attr-defined]  # that is what the question was
     if not isinstance(domain, DomainModel):
-        raise InputError(f"a {type(domain).__name__} is no domain", hint="give a Domain, or its model")
+        raise InputError(f"{kind_of(domain)} is no domain", hint="give a Domain, or its model")
     return domain
 
 

@@ -10,7 +10,7 @@ from planner.declare.scope import Use
 from planner.declare.signatures import Signatures
 from planner.declare.types import Types
 from planner.declare.words import count, either, plain
-from planner.errors import InputError, Location, did_you_mean
+from planner.errors import InputError, Location, did_you_mean, with_article
 from planner.model import DomainModel, Predicate, Variable
 from planner.records import replace
 
@@ -69,7 +69,7 @@ class Vocabulary:
             return
         if name in self._tasks or name in self._classical.actions:
             kind = "task" if name in self._tasks else "action"
-            raise use.place.error(f"{plain(use.atom)} is a condition, but {name!r} is {_a(kind)}")
+            raise use.place.error(f"{plain(use.atom)} is a condition, but {name!r} is {with_article(kind)}")
         self._new.check_arities([use])
         self._new.note([use])
         self.inferred.setdefault(name, use.place.location)
@@ -99,7 +99,3 @@ class Vocabulary:
             return self._classical
         types = {**self._classical.types, **more}
         return replace(self._classical, types=types, predicates={**self._classical.predicates, **new})
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -15,7 +15,7 @@ from unified_planning.plans.hierarchical_plan import Decomposition as ForeignDec
 from unified_planning.plans.hierarchical_plan import MethodInstance
 
 from htn.plan import Decomposition, Node
-from planner.errors import PlanError
+from planner.errors import PlanError, kind_of
 from planner.model import Atom
 from planner.plan import Step
 from planner.records import replace
@@ -101,7 +101,7 @@ def instances_of(plan: ForeignPlan) -> list[ActionInstance]:
             return list(flat.actions)
         case TimeTriggeredPlan():
             return [instance for _, instance, _ in sorted(flat.timed_actions, key=lambda timed: timed[0])]
-    raise PlanError(f"a {type(flat).__name__} is no sequence of steps", hint=_FLAT)
+    raise PlanError(f"{kind_of(flat)} is no sequence of steps", hint=_FLAT)
 
 
 def with_costs(problem: HtnProblem, steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -17,7 +17,7 @@ from htn.verify.line import Line, is_line
 from htn.verify.ordering import check_order, events_of
 from htn.verify.sweep import Sweep, check_constraints
 from planner.annotations import Any
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.records import replace
@@ -84,10 +84,8 @@ def _flawed(reason: str) -> Verdict:
 
 def _check_arguments(problem: Any, plan: Any) -> None:
     if not isinstance(problem, HtnProblem):
-        raise InputError(
-            f"a {type(problem).__name__} is no hierarchical problem", hint="planner.validate checks others"
-        )
+        raise InputError(f"{kind_of(problem)} is no hierarchical problem", hint="planner.validate checks others")
     if not isinstance(plan, Plan):
-        raise InputError(f"a {type(plan).__name__} is no plan", hint="Plan(steps, problem, decomposition) is one")
+        raise InputError(f"{kind_of(plan)} is no plan", hint="Plan(steps, problem, decomposition) is one")
     if plan.tree is not None and not isinstance(plan.tree, Decomposition):
-        raise InputError(f"a {type(plan.tree).__name__} is no decomposition", hint="htn.plan has the class")
+        raise InputError(f"{kind_of(plan.tree)} is no decomposition", hint="htn.plan has the class")

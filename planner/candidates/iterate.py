@@ -6,7 +6,7 @@ from planner.annotations import TYPE_CHECKING
 from planner.answer import unsupported
 from planner.budget import Budget, check_limits
 from planner.candidates.iterator import Candidates, Making, Which, checked_factor, no_limit
-from planner.errors import InputError, UnsupportedError
+from planner.errors import InputError, UnsupportedError, kind_of
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
@@ -56,7 +56,7 @@ def candidates(
     if not isinstance(problem, Problem):
         if is_other_problem(problem):
             return problem.candidates(budget, which)
-        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     takes = ("budgets", "deadlines", "soft goals", "soft constraints")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 from planner.model import Number
 from planner.plan import Plan
 from planner.selection.criteria import Criterion, measured
@@ -40,9 +40,7 @@ def rank(
     given = _listed(plans)
     for plan in given:
         if not isinstance(plan, Plan):
-            raise InputError(
-                f"a {type(plan).__name__} is no plan", hint="candidates(…) gives plans; result.plan is one"
-            )
+            raise InputError(f"{kind_of(plan)} is no plan", hint="candidates(…) gives plans; result.plan is one")
     if not given:
         return Ranking(Order(()), (), ())
     problem = classical(given[0])
@@ -65,7 +63,7 @@ def rank(
 def _listed(plans: Any) -> list[Any]:
     if not isinstance(plans, Iterable):
         hint = "k_best(…).plans are plans, and so is [result.plan]"
-        raise InputError(f"rank takes several plans, not a {type(plans).__name__}", hint=hint)
+        raise InputError(f"rank takes several plans, not {kind_of(plans)}", hint=hint)
     return list(plans)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from planner.annotations import Any, Final
 from planner.budget import Budget, check_limits
 from planner.collector import collector_paused
-from planner.errors import InputError, UnsupportedError, did_you_mean
+from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
@@ -70,7 +70,7 @@ def decide(
     if is_other_problem(problem):
         raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
     if not isinstance(problem, Problem):
-        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     construct = unsupported(problem)
     if construct:
         reason = f"policies do not take {construct} yet"

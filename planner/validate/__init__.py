@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from planner.annotations import Any
-from planner.errors import InputError, PlanError, UnsupportedError
+from planner.errors import InputError, PlanError, UnsupportedError, kind_of
 from planner.model import Atom, Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.hidden import decided
@@ -116,7 +116,7 @@ def _replayed(
 
 def _check_arguments(problem: Any, steps: Any) -> None:
     if not isinstance(problem, Problem):
-        raise InputError(f"a {type(problem).__name__} is no problem", hint="load(…) and domain.problem(…) give one")
+        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if isinstance(steps, Plan):
         return
     if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):

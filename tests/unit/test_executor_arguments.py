@@ -201,7 +201,7 @@ def test_a_plan_is_checked_against_whatever_is_a_domain(what):
     assert "did you mean 'dim'?" in str(findings[0])
 
 
-@pytest.mark.parametrize(("source", "message"), [("", "the text is empty"), (" \n", "empty"), (5, "a int is no plan")])
+@pytest.mark.parametrize(("source", "message"), [("", "the text is empty"), (" \n", "empty"), (5, "an int is no plan")])
 def test_what_is_no_plan_is_told(source, message):
     plan, findings = read_plan(source, lamps())
     assert (plan, len(findings)) == (None, 1)

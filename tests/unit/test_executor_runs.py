@@ -217,7 +217,7 @@ def test_an_event_that_comes_early_is_kept_for_who_waits_first(stay):
     ("what", "options", "message"),
     [
         ("courier", {}, "a str is nothing to carry out; load(…)"),
-        (None, {}, "a NoneType is nothing to carry out"),
+        (None, {}, "None is nothing to carry out"),
         ({"steps": []}, {}, "a dict is nothing to carry out"),
         ("problem", {"timelimit": 3}, "there is no option 'timelimit'; did you mean 'time_limit'?"),
         ("problem", {"cancel": threading.Event()}, "run.cancel()"),

@@ -11,7 +11,7 @@ from executor.agent.foreign.completing import completed
 from executor.agent.foreign.resolving import Said, resolve
 from executor.agent.foreign.shapes import calls_in
 from planner.declare import Domain
-from planner.errors import InputError
+from planner.errors import InputError, kind_of
 from planner.model import Atom, DomainModel, Object, Problem
 from planner.plan import Plan, Status
 from planner.records import dataclass, field
@@ -117,10 +117,10 @@ def repair(
 def _check(domain: object, state: object) -> None:
     """Raise `InputError` where they are nothing of the kind."""
     if not isinstance(domain, Domain | DomainModel):
-        raise InputError(f"a {type(domain).__name__} is no domain", hint="give a Domain, or its model")
+        raise InputError(f"{kind_of(domain)} is no domain", hint="give a Domain, or its model")
     if not isinstance(state, Iterable):
         hint = "such as problem.initial; with a problem, Agent.repair(steps, goal)"
-        raise InputError(f"a state is the facts that hold, not a {type(state).__name__}", hint=hint)
+        raise InputError(f"a state is the facts that hold, not {kind_of(state)}", hint=hint)
 
 
 def repaired(

@@ -12,7 +12,7 @@ from pydantic.errors import PydanticUserError
 from executor.agent.unmodelled.answer import ANY, ProposedStep, Serving
 from planner.declare import resolve_action
 from planner.declare.names import folded
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, did_you_mean, with_article
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, Done, Exists, Formula, Problem, Variable
 from planner.model.formulas import substitute
 from planner.plan import Step
@@ -108,8 +108,8 @@ def _object(universe: Universe, action: Action, parameter: Variable, name: str) 
         near = did_you_mean(name, list(universe))
         raise InputError(f"there is no object {name!r}", hint=near or None)
     if found not in universe.of_types(parameter.types):
-        wanted, kind = " or ".join(parameter.types), " or ".join(universe.types_of(found))
-        raise InputError(f"{found!r} is a {kind}, and {action.signature} takes a {wanted} there")
+        wanted, kind = (with_article(" or ".join(each)) for each in (parameter.types, universe.types_of(found)))
+        raise InputError(f"{found!r} is {kind}, and {action.signature} takes {wanted} there")
     return found
 
 
