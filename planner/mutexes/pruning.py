@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from planner.annotations import TYPE_CHECKING, Protocol
 from planner.heuristics.kind import never
+from planner.mutexes.groups import grouped
 from planner.mutexes.pairs import Pairs, Pause, Rows, Sharpened
 from planner.mutexes.smaller import smaller
 from planner.mutexes.values import Assignments, assignments
@@ -63,9 +64,10 @@ class Mutexes:
 class Pruned:
     """A `task` that is no larger than the one that was given, and has the same cheapest plans.
 
-    Its actions and facts are numbers `actions` and `facts` of that one. No state that can be reached there has a pair
-    of `unreachable` facts, and no state on a plan one of `excluded` facts, most of which are both; these are by number
-    in `task`. Unless it is `solvable` there is no plan, which is proved; if it is, there may be one.
+    Its actions and facts are numbers `actions` and `facts` of that one; its variables may be fewer and larger. No state
+    that can be reached there has a pair of `unreachable` facts, and no state on a plan one of `excluded` facts, most of
+    which are both; these are by number in `task`. Unless it is `solvable` there is no plan, which is proved; if it is,
+    there may be one.
     """
 
     task: Task
@@ -110,7 +112,7 @@ class Pruning:
         unreachable, excluded = (
             Mutexes(rows, values, self._assignments.size) for rows in (self._unreachable, self._excluded)
         )
-        return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
+        return Pruned(grouped(task, unreachable), actions, facts, self._solvable, unreachable, excluded)
 
 
 def _knowledge(task: Assignments, entries: Entries | None, check: Callable[[], None]) -> Knowledge:

@@ -80,7 +80,7 @@ def assignments(task: Task, check: Callable[[], None]) -> Assignments:
     """Return `task` on values; `check` raises when a limit is reached meanwhile."""
     variables, facts, variable_of = [range(1)], [NONE], [0]
     value_of = [TRUE] * len(task.facts)
-    vague = _vague(task)
+    vague = emptied(task)
     for number, group in enumerate(task.variables):
         first = len(facts)
         for fact in group:
@@ -108,7 +108,7 @@ def assignments(task: Task, check: Callable[[], None]) -> Assignments:
     )
 
 
-def _vague(task: Task) -> set[int]:
+def emptied(task: Task) -> set[int]:
     """Return the variables none of whose facts may hold."""
     variable_of = {fact: number for number, group in enumerate(task.variables) for fact in group}
     found = set(range(len(task.variables))).difference([variable_of[fact] for fact in task.initial])

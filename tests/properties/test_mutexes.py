@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from search_twins import closed, finished, perfect, random_task, reachable, replayed
 
 from planner import strategy
+from planner.compiled import library
+from planner.compiled.astar import CompiledAstar
+from planner.compiled.board import Board
 from planner.mutexes import Pruning, pruned
 from planner.search import Ending, Run, Space
 from planner.task import INFINITY, Task
@@ -15,6 +18,7 @@ from planner.testing import Features
 from planner.testing import random_task as random_declared
 from planner.workplace import Workplace
 
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 seeds = st.integers(0, 10**9)
 
 
@@ -76,6 +80,23 @@ def test_no_reachable_state_has_an_unreachable_pair(seed):
         assert not has_pair(found.unreachable, [number[f] for f in closed(task, state) if f in number])
     for fact in range(len(found.facts)):
         assert not found.unreachable[fact] & ~found.excluded[fact]
+
+
+@given(seeds)
+def test_no_reachable_state_has_two_facts_of_a_variable(seed):
+    task = pruned(random_task(seed)).task
+    assert sorted(fact for group in task.fields for fact in group) == [*range(len(task.facts))]
+    for state in reachable(task):
+        assert all(len(state.intersection(group)) < 2 for group in (*task.variables, *task.mutexes))
+
+
+@given(seeds)
+def test_states_of_the_pruned_task_are_packed_well(seed):
+    task = random_task(seed)
+    found, run = pruned(task), Run()
+    search = CompiledAstar(Board(found.task, PLAIN), "lmcut").steps(run)
+    assert finished(search) is Ending.EXHAUSTED
+    assert run.limit == perfect(task)[frozenset(task.initial)]
 
 
 @given(seeds)
