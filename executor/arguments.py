@@ -25,8 +25,10 @@ def _are_listeners(value: Any) -> bool:
     return isinstance(value, tuple | list) and all(callable(each) or isinstance(each, Follower) for each in value)
 
 
+Kinds = Mapping[str, tuple[Callable[[Any], bool], str, str]]
+"""What may be given under which name: a function that says whether it may, what it is in words, and a hint."""
 _ALLOWS: Final = "a function of the request, or None", "lambda _: True allows everything"
-_PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
+_PARTS: Final[Kinds] = {
     "world": (lambda value: isinstance(value, World), "a World", "Executor(World(domain))"),
     "journal": (
         lambda value: value is None or (isinstance(value, str | Path | Journal) and value != ""),
@@ -59,16 +61,20 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
     ),
     "listeners": (_are_listeners, "a tuple of functions and followers", "such as listeners=(print,)"),
 }
-"""What may be given under which name, in a function and in words, and a hint."""
 _CHOICES: Final = {"model": (None, *get_args(ExecutionModel)), "durability": get_args(Durability)}
+
+
+def check_kinds(kinds: Kinds, given: Mapping[str, Any]) -> None:
+    """Raise `InputError` for what is `given` under a name and is none of its `kinds`."""
+    for name, value in given.items():
+        fits, what, hint = kinds[name]
+        if not fits(value):
+            raise InputError(f"{name} is {what}, not {value!r}", hint=hint)
 
 
 def check_parts(parts: Any) -> None:
     """Raise `InputError` for what an executor that has these `parts` cannot work with."""
-    for name, (fits, what, hint) in _PARTS.items():
-        value = getattr(parts, name)
-        if not fits(value):
-            raise InputError(f"{name} is {what}, not {value!r}", hint=hint)
+    check_kinds(_PARTS, {name: getattr(parts, name) for name in _PARTS})
     for name, choices in _CHOICES.items():
         value = getattr(parts, name)
         if value not in choices:

@@ -71,7 +71,7 @@ class Agent:
     ) -> None:
         check_named(memory=memory)
         check_given(problem=problem, model=model, confirm=confirm, open_types=open_types, allowance=allowance)
-        check_given(cache=cache, templates=templates, readings=readings)
+        check_given(waived=waived, cache=cache, templates=templates, readings=readings)
         self.world = world if isinstance(world, World) else World(world)
         self.model = model
         self.executor = Executor(self.world, **executing)
@@ -115,6 +115,7 @@ class Agent:
         A request is a sentence, a goal (conditions in a list, or `{"hard": …, "soft": …}`) or a `Problem`. Raises
         `InputError` for a goal that means nothing here, and for a sentence without a model.
         """
+        check_given(context=context)
         return await self.proposed(request, self.problem, context)
 
     async def candidates(self, request: Any, k: int = 3, **options: Any) -> tuple[Proposal, ...]:
@@ -146,8 +147,9 @@ class Agent:
 
         They count from 0. Raises `InputError` where there is none with that number.
         """
-        if not 0 <= number < len(proposal.readings):
-            raise InputError(f"there is no reading {number}", hint=f"there are {len(proposal.readings)}, from 0")
+        check_given(proposal=proposal)
+        if number not in range(len(proposal.readings)):
+            raise InputError(f"there is no reading {number!r}", hint=f"there are {len(proposal.readings)}, from 0")
         chosen = replace(
             proposal, standing=Standing.NOTHING, readings=(proposal.readings[number],), question="", reason=""
         )
@@ -163,6 +165,7 @@ class Agent:
     ) -> Achieved:
         """Plan for `request`, have it confirmed where that is needed, and carry it out; `tell` is told what happens."""
         check_named(memory=memory)
+        check_given(context=context, tell=tell)
         tell(Heard(str(request)))
         proposal, may_be_done = await self.settled(await self.plan(request, context=context), tell)
         if may_be_done:
@@ -204,6 +207,7 @@ class Agent:
     ) -> Run:
         """Begin to carry out the plan of `proposal`, and return the run."""
         check_named(memory=memory)
+        check_given(proposal=proposal)
         if proposal.standing in CONFIRMS:
             self.remember(proposal, meant=True)
         return self.runs.start(proposal, memory or {}, alternatives)
@@ -232,6 +236,7 @@ class Agent:
         Returns what the request came to. Where it leads to no plan, or nobody confirms it, the run keeps its goal.
         Raises `RunError` for a run that is not at work here, or that cannot change its goal, and as `plan` does.
         """
+        check_given(context=context, tell=tell)
         self.runs.at_work(run)
         proposal = await self.proposed(request, self.runs.now(run), context)
         proposal, may_be_done = await self.settled(proposal, tell)

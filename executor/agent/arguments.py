@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, Final
 
+from executor.agent.proposals import Proposal
 from executor.agent.reading import Readings
+from executor.arguments import Kinds, check_kinds
 from executor.handle import Outcome
 from executor.language.allowance import Allowance
-from executor.language.protocol import LanguageModel
-from planner.errors import InputError
+from executor.language.protocol import LanguageModel, Part
 from planner.model import Problem
 from planner.reuse import PlanCache, Template
 
@@ -23,13 +24,19 @@ def _is_file_or(*kinds: type[Any]) -> Callable[[Any], bool]:
     return lambda value: value is None or (isinstance(value, (str, Path, *kinds)) and value != "")
 
 
+def _are(kind: type[Any]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, Collection)
+        and not isinstance(value, str | bytes)
+        and all(isinstance(each, kind) for each in value)
+    )
+
+
 def _are_templates(value: Any) -> bool:
-    if isinstance(value, str | Path):
-        return value != ""
-    return isinstance(value, list | tuple) and all(isinstance(each, Template) for each in value)
+    return value is not None and (_is_file_or()(value) or _are(Template)(value))
 
 
-_PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
+_KINDS: Final[Kinds] = {
     "problem": (
         lambda value: value is None or isinstance(value, Problem),
         "a classical Problem",
@@ -41,11 +48,7 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
         "a function of the proposal, or None",
         "lambda _: True confirms everything; waived=True needs nobody",
     ),
-    "open_types": (
-        lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes),
-        "several names of types",
-        "such as open_types=['Topic']",
-    ),
+    "open_types": (_are(str), "several names of types", "such as open_types=['Topic']"),
     "allowance": (
         lambda value: value is None or isinstance(value, Allowance),
         "an Allowance, or None",
@@ -60,14 +63,14 @@ _PARTS: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
         "a whole number; the more, the more urgent",
         "such as priority=5",
     ),
+    "waived": (lambda value: isinstance(value, bool), "True or False", "True: nobody is asked whether goals are meant"),
+    "context": (_are(Part), "several parts of a request", "such as context=[Part('What the user is like', text)]"),
+    "tell": (callable, "a function of an event", "such as tell=print"),
+    "proposal": (lambda value: isinstance(value, Proposal), "a proposal", "such as await agent.plan(request)"),
     "outcome": (lambda value: isinstance(value, Outcome), "the outcome of a run", "such as achieved.outcome"),
 }
-"""What may be given under which name, in a function and in words, and a hint."""
 
 
 def check_given(**given: Any) -> None:
     """Raise `InputError` for what an agent cannot work with."""
-    for name, value in given.items():
-        fits, what, hint = _PARTS[name]
-        if not fits(value):
-            raise InputError(f"{name} is {what}, not {value!r}", hint=hint)
+    check_kinds(_KINDS, given)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from executor.agent.proposals import Proposal
 from executor.plans.action_plan import PlanStep
+from executor.record.answers import refusal
 from executor.recovery.asking import Callback, Request
 from executor.world.threads import called
 from planner.model import Action
@@ -18,6 +20,7 @@ from planner.plan import Plan
 from planner.records import dataclass, field
 
 Confirm = Callable[[Proposal], Any] | None
+_LOG: Final = logging.getLogger(__name__)
 
 
 def only_reads(plan: Plan) -> bool:
@@ -28,16 +31,17 @@ def only_reads(plan: Plan) -> bool:
 
 
 async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
-    """Return what `confirm` says to `proposal`; None where nobody has decided; one that raises confirms nothing."""
+    """Return what `confirm` says to `proposal`; None where nobody has decided, or where it raises."""
     if confirm is None:
         return None
     try:
         given = await called(lambda: confirm(proposal), {})
         if inspect.isawaitable(given):
             given = await given
-    except Exception:  # noqa: BLE001 - whatever a callback raises, it has not said yes
-        return False
-    return None if given is None else given is True
+    except Exception:  # noqa: BLE001 - whatever a callback raises, nobody has decided
+        _LOG.exception("nobody has said whether this is meant: %s", proposal.words)
+        return None
+    return None if given is None else not refusal(given, "it")
 
 
 @dataclass(slots=True, eq=False)

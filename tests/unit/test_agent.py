@@ -85,11 +85,11 @@ def test_a_goal_that_means_nothing_is_refused_without_a_line_of_ours() -> None:
         asyncio.run(acting.plan(["told(carl)"]))
 
 
-@pytest.mark.parametrize("number", [-1, 2])
+@pytest.mark.parametrize("number", [-1, 2, "1", None])
 def test_a_reading_that_was_not_given_cannot_be_chosen(number) -> None:
     acting, _, _ = agent({"meanings": [{"goal": ["told(ada)"]}, {"goal": ["told(ben)"]}]})
     proposal = asyncio.run(acting.plan("Tell one of them."))
-    with pytest.raises(InputError, match=f"there is no reading {number}; there are 2, from 0"):
+    with pytest.raises(InputError, match=f"there is no reading {number!r}; there are 2, from 0"):
         asyncio.run(acting.choose(proposal, number))
 
 
@@ -101,11 +101,24 @@ def test_without_confirmation_nothing_is_done() -> None:
     assert done == []
 
 
-@pytest.mark.parametrize("confirm", [lambda _: False, lambda _: "yes please", lambda _: 1 / 0])
-def test_only_a_clear_yes_confirms(confirm) -> None:
-    acting, done, _ = agent(TELL, confirm=confirm)
+@pytest.mark.parametrize("said", [False, "no", "yes please", 1])
+def test_only_a_clear_yes_confirms(said) -> None:
+    acting, done, _ = agent(TELL, confirm=lambda _: said)
     assert asyncio.run(acting.achieve("Tell Ada.")).proposal.standing is Standing.DECLINED
     assert done == []
+
+
+@pytest.mark.parametrize("said", [True, "yes", " Y "])
+def test_a_clear_yes_may_be_a_word(said) -> None:
+    acting, _, _ = agent(TELL, FILL, confirm=lambda _: said)
+    assert asyncio.run(acting.achieve("Tell Ada.")).succeeded
+
+
+def test_where_asking_fails_nobody_has_decided(caplog) -> None:
+    acting, done, _ = agent(TELL, confirm=lambda _: 1 / 0)
+    assert asyncio.run(acting.achieve("Tell Ada.")).proposal.standing is Standing.UNCONFIRMED
+    assert done == []
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_what_only_reads_and_goals_that_were_given_need_no_confirmation() -> None:

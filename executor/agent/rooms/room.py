@@ -65,15 +65,14 @@ class Room:
         way at the end of a step. Of two that cannot be had together, the less urgent one is not done. Raises as
         `Agent.plan` does.
         """
-        check_given(priority=priority)
+        check_given(priority=priority, tell=tell)
         check_named(memory=memory)
         tell(Heard(str(request)))
-        if isinstance(request, str) and not request.strip():
-            return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
-        if isinstance(request, str):
-            self.note(self.record.said("user", request))
         achieved = None
         if isinstance(request, str):
+            if not request.strip():
+                return self._unheard(Proposal(Standing.NOTHING, request, reason="nothing was said"), tell)
+            self.note(self.record.said("user", request))
             achieved = await self._directed(request, tell) or await self._answered(request, tell)
         if achieved is None:
             achieved = await self._asked_for(request, priority, memory or {}, tell)
