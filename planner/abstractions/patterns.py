@@ -6,7 +6,9 @@ a change of the next one on the way. Others are no better than what they fall ap
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from itertools import cycle
 
 from planner.abstractions.moves import Moves
 
@@ -27,6 +29,24 @@ def interesting(moves: Moves, most: int) -> Iterator[Pattern]:
                     for more in _extensions(moves, pattern, needed_by, changed_with)
                 ]
             )
+
+
+def grown(moves: Moves, most: int) -> Iterator[Pattern]:
+    """Yield patterns of up to `most` states, grown at random from goal variables (Rovner, Sievers and Helmert, 2019).
+
+    It does not end.
+    """
+    needed_by, changed_with = _links(moves)
+    draw = random.Random(0)  # noqa: S311 - no secret
+    for goal in cycle(sorted(moves.goal)):
+        pattern: Pattern = (goal,)
+        while True:
+            room = most // moves.product(pattern)
+            near = [each for each in _extensions(moves, pattern, needed_by, changed_with) if moves.sizes[each] <= room]
+            if not near:
+                break
+            pattern = (*pattern, draw.choice(near))
+        yield tuple(sorted(pattern))
 
 
 def _extensions(

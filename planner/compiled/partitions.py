@@ -11,9 +11,9 @@ from collections.abc import Generator, Iterable, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Final
 
-from planner.abstractions.moves import moves
+from planner.abstractions.moves import Moves, moves
 from planner.abstractions.partition import best_order
-from planner.abstractions.patterns import interesting
+from planner.abstractions.patterns import Pattern, grown, interesting
 from planner.compiled.abstractions import Projections
 from planner.compiled.accounts import WORK
 from planner.compiled.arrays import empty_index, index, words, zeros
@@ -22,18 +22,30 @@ from planner.kernels import abstractions as kernel
 from planner.kernels import numbers as n
 from planner.kernels import projections
 from planner.kernels.abstractions import NO_NEED, Shares
-from planner.kernels.scp import Lookup, Samples, Tables
+from planner.kernels.scp import Samples, Tables
 from planner.records import dataclass
 
+SMALL: Final = 2
+"""Variables of the patterns that come first, ..."""
 LARGEST: Final = 3
-"""Variables of a pattern."""
+"""... and of those all of which are looked at if there is the time."""
+GROWN: Final = 100
+"""Larger patterns, ..."""
+MOST_GROWN: Final = 20_000
+"""... and how many states each may have."""
+PATTERN: Final = 50_000
+"""Steps of inner loops that making a projection takes beside its own."""
+LONGEST: Final = 1000
+"""Steps of random walks, on average."""
+NARROW: Final = 4
+"""Orders after which abstractions that were of no use in any of them are left out."""
 SAMPLES: Final = 1000
 MOST_STATES: Final = 2_000_000
 """Abstract states altogether."""
-MOST_TRANSITIONS: Final = 10_000_000
+MOST_TRANSITIONS: Final = 8_000_000
 MOST_VALUES: Final = 50_000_000
 """Distances that are kept, of all orders together."""
-BUILDING: Final = 300_000_000
+BUILDING: Final = 500_000_000
 """Steps of inner loops in which projections are made."""
 SHARING: Final = 400_000_000
 """The same for finding orders."""
@@ -56,7 +68,11 @@ class Partitions:
     def __init__(self, board: Board, *, samples: int | None = None) -> None:
         self._board = board
         self._most_samples = SAMPLES if samples is None else samples
+        self._draw = zeros(n.HOW_MANY)
         self.orders: list[Order] = []
+        self._used: set[int] = set()
+        self.tried = 0
+        """Orders that were looked at."""
         self.projections: Projections
 
     def prepare(self) -> Turns:
@@ -65,92 +81,120 @@ class Partitions:
         made = moves(board.task, board.packed, board.check)
         yield
         self.projections = Projections(board.task, made, board.packed, board.entries)
-        work = 0
-        for pattern in interesting(made, LARGEST):
-            counts = self.projections.counts
-            full = counts[projections.STATES] > MOST_STATES or counts[projections.EDGES] > MOST_TRANSITIONS
-            if full or work > BUILDING:
-                break
-            self.projections.add(pattern)
-            work += counts[projections.WORK] + 50_000
-            yield
-        yield from self._share()
+        small, large = interesting(made, SMALL), interesting(made, LARGEST)
+        for patterns, part in ((small, 3), (islice(grown(made, MOST_GROWN), GROWN), 2), (large, 1)):
+            yield from self._make(patterns, part)
+        self._measure()
+        yield from self._compare()
+        self.samples = yield from self._walked()
+        yield from self._find(self.samples, SHARING)
 
-    def _share(self) -> Turns:
-        """Find orders."""
-        board = self._board
-        every = range(len(self.projections.patterns))
-        sizes = self._sizes()
-        self._shares = room_for(self.projections, board.costs)
-        base = list(accumulate(sizes, initial=0))
-        self._alone = empty_index(base[-1])
-        stolen = zeros(len(every))
-        yield from self._run(kernel.INDEPENDENT, every, words(base), self._alone, stolen)
-        yield from self._run(kernel.STOLEN, every, words(base), self._alone, stolen)
-        lookup = self.projections.lookup(every)
-        samples = yield from self._sampled(lookup, base)
-        costs = words(self._board.costs)
-        table = empty_index(base[-1])
-        spent = 0
-        for sample in range(samples.counts[0]):
-            if spent > SHARING or sum(len(order.values) for order in self.orders) > MOST_VALUES:
-                break
-            states = samples.at[sample * len(every) : (sample + 1) * len(every)]
-            values = [self._alone[first + state] for first, state in zip(base, states, strict=False)]
-            order = best_order(values, stolen)
-            self._shares.cost[:] = costs
-            bases = list(accumulate([sizes[number] for number in order], initial=0))
-            yield from self._run(kernel.IN_ORDER, order, words(bases), table, stolen)
-            spent += self._work()
-            shown = Tables(lookup, index([0, len(order)]), index(order), words(bases[:-1]), table, empty_index(1))
-            if self._board.entries["judge"](shown, samples) or not self.orders:
-                self.orders.append(self._kept(order, bases, table))
-        self._samples = samples
+    def _make(self, patterns: Iterable[Pattern], part: int) -> Turns:
+        """Make projections to `patterns` until this part of what is allowed is used up."""
+        counts, work = self.projections.counts, 0
+        for pattern in patterns:
+            full = counts[projections.STATES] > MOST_STATES or counts[projections.EDGES] > MOST_TRANSITIONS // part
+            if full or work > BUILDING // part:
+                return
+            if pattern not in self.projections.patterns:
+                self.projections.add(pattern)
+                work += counts[projections.WORK] + PATTERN
+                yield
 
-    def _work(self) -> int:
-        """Return about how many steps an order takes."""
-        counts = self.projections.counts
-        return 8 * counts[projections.EDGES] + 20 * counts[projections.STATES] + 4 * counts[projections.LABELS]
+    def _measure(self) -> None:
+        """Note how large the projections are, and make room for what is done with them."""
+        made = self.projections
+        self._every = range(len(made.patterns))
+        self._useful: Sequence[int] = self._every
+        starts = made.spaces.state_start[: len(self._every) + 1]
+        self._sizes = [after - before for before, after in pairwise(starts)]
+        edges = made.spaces.edge_start
+        self._works = [
+            8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)
+        ]
+        self._shares = room_for(made, self._board.costs)
+        self._base = words(accumulate(self._sizes, initial=0))
+        self._alone, self._table = empty_index(self._base[-1]), empty_index(self._base[-1])
+        self._stolen = zeros(len(self._every))
+        self._lookup = made.lookup(self._every)
 
-    def _sizes(self) -> list[int]:
-        starts = self.projections.spaces.state_start
-        return [starts[number + 1] - starts[number] for number in range(len(self.projections.patterns))]
+    def _compare(self) -> Turns:
+        """Find out what each abstraction is worth by itself, and what it takes of the costs that others need."""
+        shares, order = self._shares, self._useful
+        shares.cost[:] = words(self._board.costs)
+        shares.total[:] = zeros(len(shares.total))
+        base = words(self._base[number] for number in order)
+        for mode in (kernel.INDEPENDENT, kernel.STOLEN):
+            yield from self._run(mode, order, base, self._alone)
 
-    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int], stolen: array[int]) -> Turns:
+    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Turns:
         """Share costs among the abstractions of `order`."""
         numbers, at = index(order), 0
         share = self._board.entries["share"]
         while at < len(numbers):
-            at = share(mode, WORK, at, self.projections.spaces, self._shares, numbers, base, table, stolen)
+            at = share(mode, WORK, at, self.projections.spaces, self._shares, numbers, base, table, self._stolen)
             yield
 
-    def _sampled(self, lookup: Lookup, base: list[int]) -> Generator[None, None, Samples]:
+    def _walked(self) -> Generator[None, None, Samples]:
         """Return samples: the initial state, and where random walks end."""
-        board, most, parts = self._board, self._most_samples, len(self.projections.patterns)
-        number = zeros(n.HOW_MANY)
+        board, most, parts = self._board, self._most_samples, len(self._every)
         samples = Samples(
             zeros(3), zeros((most + 2) * board.packed.words), index([0]) * (most * parts), words([-1]) * most
         )
         for word, value in enumerate(board.initial):
             samples.state[word] = value
-        samples.counts[0] = 1
-        shown = Tables(lookup, index([0]), index([]), words([]), index([]), samples.at)
+        shown = Tables(self._lookup, index([0]), index([]), words([]), index([]), samples.at)
         if not board.entries["place"](shown, samples.state):
-            samples.counts[0] = 0
             return samples
+        samples.counts[0] = 1
         average = max(1, sum(board.costs) // max(1, board.actions))
-        far = max([self._alone[first + samples.at[number]] for number, first in enumerate(base[:-1])], default=0)
-        length = max(2, min(1000, 2 * far // average))
+        far = max(self._values(samples, 0), default=0)
+        length = max(2, min(LONGEST, 2 * far // average))
         walk = board.entries["walk"]
-        while not walk(WORK, length, number, board.space, lookup, samples, board.found, board.stack):
+        while not walk(WORK, length, self._draw, board.space, self._lookup, samples, board.found, board.stack):
             yield
         return samples
 
-    def _kept(self, order: Sequence[int], base: Sequence[int], table: array[int]) -> Order:
+    def _values(self, samples: Samples, sample: int) -> list[int]:
+        """Return what each abstraction by itself estimates of a sample."""
+        parts, alone = len(self._every), self._alone
+        states = samples.at[sample * parts : (sample + 1) * parts]
+        return [alone[base + state] for base, state in zip(self._base, states, strict=False)]
+
+    def _find(self, samples: Samples, most: int) -> Turns:
+        """Try orders for one sample after the other, for about so many steps."""
+        spent = 0
+        for sample in range(samples.counts[0]):
+            if spent > most or sum(len(order.values) for order in self.orders) > MOST_VALUES:
+                break
+            values = self._values(samples, sample)
+            places = best_order([values[part] for part in self._useful], self._stolen)
+            order = [self._useful[place] for place in places]
+            base = words(accumulate([self._sizes[number] for number in order], initial=0))
+            self._shares.cost[:] = words(self._board.costs)
+            yield from self._run(kernel.IN_ORDER, order, base, self._table)
+            spent += sum([self._works[number] for number in order])
+            self._judge(samples, order, base)
+            if self.tried == NARROW:
+                self._useful = sorted(self._used)
+                yield from self._compare()
+
+    def _judge(self, samples: Samples, order: list[int], base: array[int]) -> None:
+        """Keep the order, whose distances are in the table, if it is better for any sample than those before it."""
+        shown = Tables(self._lookup, index([0, len(order)]), index(order), base[:-1], self._table, empty_index(1))
+        better = self._board.entries["judge"](shown, samples)
+        if better or self.tried < NARROW:
+            kept = self._kept(order, base)
+            if better or not self.orders:
+                self.orders.append(kept)
+            self._used.update(kept.parts)
+        self.tried += 1
+
+    def _kept(self, order: Sequence[int], base: Sequence[int]) -> Order:
         """Return what an order is worth keeping of: distances that are not all 0."""
         kept = Order([], [], index([]))
-        for number, (begin, end) in zip(order, zip(base, islice(base, 1, None), strict=False), strict=True):
-            values = table[begin:end]
+        for number, (begin, end) in zip(order, pairwise(base), strict=True):
+            values = self._table[begin:end]
             if max(values, default=0):
                 kept.parts.append(number)
                 kept.base.append(len(kept.values))
@@ -162,7 +206,7 @@ class Partitions:
         """What the orders come to."""
         used = sorted({number for order in self.orders for number in order.parts})
         if not self.orders:  # the initial state is dead
-            used = [*range(len(self.projections.patterns))]
+            used = [*self._every]
         place = {number: place for place, number in enumerate(used)}
         starts, parts, bases, values = [0], index([]), words([]), index([])
         for order in self.orders:

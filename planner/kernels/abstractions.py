@@ -88,7 +88,12 @@ def share(
             for state in range(last - first):
                 shares.value[state] = table[base[at] + state]
         else:
-            _prices(spaces, shares, number)
+            if not _prices(spaces, shares, number):
+                for state in range(last - first):
+                    table[base[at] + state] = 0
+                done += 2 * (last - first)
+                at += 1
+                continue
             _distances(spaces, shares, number)
             for state in range(last - first):
                 table[base[at] + state] = shares.value[state]
@@ -102,14 +107,17 @@ def share(
 
 
 @kernel
-def _prices(spaces: Abstractions, shares: Shares, number: int) -> None:
-    """Let each group cost what the cheapest of its actions does."""
+def _prices(spaces: Abstractions, shares: Shares, number: int) -> int:
+    """Let each group cost what the cheapest of its actions does; return the highest of these prices."""
+    highest = 0
     first = spaces.group_start[number] + 0
     for group in range(first, spaces.group_start[number + 1]):
         price = INFINITE
         for index in range(spaces.label_start[group], spaces.label_start[group + 1]):
             price = min(price, shares.cost[spaces.label[index]])
         shares.price[group - first] = price
+        highest = max(highest, price)
+    return highest
 
 
 @kernel
