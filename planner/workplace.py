@@ -30,6 +30,7 @@ COMPILED: Final = frozenset(
         ("astar", "hmax"),
         ("astar", "lmcut"),
         ("astar", "scp"),
+        ("astar", "scp+lmcut"),
         ("uniform", ""),
         ("greedy", "hff"),
         ("weighted", "hff"),
@@ -38,7 +39,7 @@ COMPILED: Final = frozenset(
     }
 )
 """Searches and heuristics that there are kernels for."""
-PREPARED: Final = frozenset({"scp"})
+PREPARED: Final = frozenset({"scp", "scp+lmcut"})
 """Heuristics that plain Python takes long to prepare: machine code begins, if there is some."""
 FEW_ACTIONS: Final = 10_000
 """Actions up to which that is done: the first relaxed plan takes a look at all of them."""

@@ -7,8 +7,8 @@ a change of the next one on the way. Others are no better than what they fall ap
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from itertools import cycle
+from collections.abc import Iterator, Sequence
+from itertools import cycle, repeat
 
 from planner.abstractions.moves import Moves
 
@@ -31,14 +31,14 @@ def interesting(moves: Moves, most: int) -> Iterator[Pattern]:
             )
 
 
-def grown(moves: Moves, most: int) -> Iterator[Pattern]:
-    """Yield patterns of up to `most` states, grown at random from goal variables (Rovner, Sievers and Helmert, 2019).
+def grown(moves: Moves, sizes: Sequence[int]) -> Iterator[Pattern]:
+    """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
 
-    It does not end.
+    They have as many states as go into one of the `sizes`, each at its turn.
     """
     needed_by, changed_with = _links(moves)
     draw = random.Random(0)  # noqa: S311 - no secret
-    for goal in cycle(sorted(moves.goal)):
+    for goal, most in zip(cycle(sorted(moves.goal)), _spread(sizes, len(moves.goal)), strict=False):
         pattern: Pattern = (goal,)
         while True:
             room = most // moves.product(pattern)
@@ -47,6 +47,12 @@ def grown(moves: Moves, most: int) -> Iterator[Pattern]:
                 break
             pattern = (*pattern, draw.choice(near))
         yield tuple(sorted(pattern))
+
+
+def _spread(sizes: Sequence[int], many: int) -> Iterator[int]:
+    """Yield each of the sizes for `many` patterns, over and over."""
+    for size in cycle(sizes):
+        yield from repeat(size, many)
 
 
 def _extensions(

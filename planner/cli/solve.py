@@ -37,7 +37,7 @@ SEARCHES: Final = (
     "For hierarchical problems: depth-first, greedy, weighted, astar or uniform. For policies: vi, lao, plans or mcts."
 )
 HEURISTICS: Final = (
-    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff, lmcut or scp. "
+    "What it goes by instead of its own: blind, goalcount, hmax, hadd, hff, lmcut, scp or scp+lmcut. "
     "For hierarchical problems: composition or blind."
 )
 

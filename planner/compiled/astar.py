@@ -16,7 +16,13 @@ from planner.kernels.scp import Tables
 from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
-KINDS: Final = {"blind": kernel.BLIND, "hmax": kernel.H_MAX, "lmcut": kernel.LM_CUT, "scp": kernel.SCP}
+KINDS: Final = {
+    "blind": kernel.BLIND,
+    "hmax": kernel.H_MAX,
+    "scp": kernel.SCP,
+    "lmcut": kernel.LM_CUT,
+    "scp+lmcut": kernel.BOTH,
+}
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -68,7 +74,7 @@ class CompiledAstar:
         registry = first_registry(board.initial, states, board.entries)
         waiting = Open(empty_index(room), empty_index(room), empty_index(states), empty_index(states))
         landmarks: Landmarks = hollow(Landmarks)
-        if self._kind == kernel.LM_CUT:
+        if self._kind >= kernel.LM_CUT:
             landmarks = Landmarks(
                 zeros(room),
                 index([0] * room),
@@ -86,7 +92,7 @@ class CompiledAstar:
     def steps(self, run: Run) -> Steps:
         """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
         number, accounts = self._number, Accounts(run, self._number)
-        if self._kind == kernel.SCP:
+        if self._kind in {kernel.SCP, kernel.BOTH}:
             partitions = Partitions(self._board)
             yield from partitions.prepare()
             self._tables = partitions.tables
@@ -139,7 +145,7 @@ class CompiledAstar:
         if states > self._most_states or not self._grow_open():
             return False
         self._grow_states(states)
-        if self._kind == kernel.LM_CUT:
+        if self._kind >= kernel.LM_CUT:
             self._grow_landmarks()
         return True
 
@@ -150,7 +156,7 @@ class CompiledAstar:
             memory.nodes = _all(memory.nodes, states)
             length, words = len(memory.nodes.parent), self._board.packed.words
             memory.registry = memory.registry._replace(state=lengthened(memory.registry.state, length * words))
-            if self._kind == kernel.LM_CUT:
+            if self._kind >= kernel.LM_CUT:
                 old = memory.landmarks
                 memory.landmarks = old._replace(
                     of=lengthened(old.of, length), many=lengthened(old.many, length), kept=lengthened(old.kept, length)

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Final
 
-from planner.abstractions.moves import Moves, moves
+from planner.abstractions.moves import moves
 from planner.abstractions.partition import best_order
 from planner.abstractions.patterns import Pattern, grown, interesting
 from planner.compiled.abstractions import Projections
@@ -31,8 +31,8 @@ LARGEST: Final = 3
 """... and of those all of which are looked at if there is the time."""
 GROWN: Final = 100
 """Larger patterns, ..."""
-MOST_GROWN: Final = 20_000
-"""... and how many states each may have."""
+SIZES: Final = (10_000, 50_000, 2_000)
+"""... and how many states they may have."""
 PATTERN: Final = 50_000
 """Steps of inner loops that making a projection takes beside its own."""
 LONGEST: Final = 1000
@@ -82,7 +82,7 @@ class Partitions:
         yield
         self.projections = Projections(board.task, made, board.packed, board.entries)
         small, large = interesting(made, SMALL), interesting(made, LARGEST)
-        for patterns, part in ((small, 3), (islice(grown(made, MOST_GROWN), GROWN), 2), (large, 1)):
+        for patterns, part in ((small, 3), (islice(grown(made, SIZES), GROWN), 2), (large, 1)):
             yield from self._make(patterns, part)
         self._measure()
         yield from self._compare()
@@ -109,9 +109,7 @@ class Partitions:
         starts = made.spaces.state_start[: len(self._every) + 1]
         self._sizes = [after - before for before, after in pairwise(starts)]
         edges = made.spaces.edge_start
-        self._works = [
-            8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)
-        ]
+        self._works = [8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)]
         self._shares = room_for(made, self._board.costs)
         self._base = words(accumulate(self._sizes, initial=0))
         self._alone, self._table = empty_index(self._base[-1]), empty_index(self._base[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.annotations import Final
 from planner.heuristics.blind import BLIND
+from planner.heuristics.both import SCP_LM_CUT
 from planner.heuristics.goalcount import GOAL_COUNT
 from planner.heuristics.hadd import HADD
 from planner.heuristics.hff import HFF
@@ -20,6 +21,7 @@ REGISTRY: Final[dict[str, Kind]] = {
     "hff": HFF,
     "lmcut": LM_CUT,
     "scp": SCP,
+    "scp+lmcut": SCP_LM_CUT,
 }
 
 __all__ = ["REGISTRY", "Heuristic", "Kind"]

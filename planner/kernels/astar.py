@@ -8,6 +8,7 @@ from planner.kernels.buckets import put, take
 from planner.kernels.data import (
     CLOSED,
     EVALUATED,
+    LOOKED_UP,
     WAITING,
     Exploration,
     Landmarks,
@@ -52,8 +53,10 @@ from planner.kernels.successors import applicable
 
 BLIND: Final = 0
 H_MAX: Final = 1
-LM_CUT: Final = 2
-SCP: Final = 3
+SCP: Final = 2
+LM_CUT: Final = 3
+BOTH: Final = 4
+"""By abstractions first, and by LM-cut where that does not put a state off."""
 SPARE: Final = 64
 """Landmarks for which there must be room before a state is estimated."""
 
@@ -98,7 +101,7 @@ def astar(
             return PASSED
         if nodes.stage[state] == CLOSED:
             continue
-        if nodes.stage[state] == WAITING and kind != BLIND:
+        if nodes.stage[state] in (WAITING, LOOKED_UP) and kind != BLIND:
             _estimate(kind, number, space, registry, nodes, relaxed, room, landmarks, tables, state)
         elif holds(space.goal, 0, registry.state, state * words):
             number[GOAL_STATE] = state
@@ -124,14 +127,16 @@ def _estimate(
 ) -> None:
     """Estimate `state`, and let it wait again, unless a plan through it would be too dear."""
     number[EVALUATIONS] += 1
-    number[WORK] += len(relaxed.cost) + 20
-    nodes.stage[state] = EVALUATED
-    if kind == SCP:
-        number[WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part)
+    looked_up = kind == BOTH and nodes.stage[state] == WAITING
+    nodes.stage[state] = LOOKED_UP if looked_up else EVALUATED
+    if kind == SCP or looked_up:
+        number[WORK] += 4 * len(tables.lookup.start) + 2 * len(tables.part) + 20
         value = scp(tables, registry.state, state * len(room.state))
     elif kind == H_MAX:
+        number[WORK] += len(relaxed.cost) + 20
         value = h_max(relaxed, room, space.coding, registry.state, state * len(room.state))
     else:
+        number[WORK] += len(relaxed.cost) + 20
         value = lm_cut(relaxed, room, space.coding, landmarks, registry, nodes, number, state)
     nodes.bound[state] = max(nodes.bound[state], value)
     if nodes.cost[state] + nodes.bound[state] < number[LIMIT]:
@@ -156,17 +161,17 @@ def _expand(
     number[EXPANSIONS] += 1
     nodes.stage[state] = CLOSED
     words = len(registry.state) // len(nodes.parent)
-    if kind == LM_CUT:
+    if kind >= LM_CUT:
         _lose(landmarks, state, 1)
     for index in range(count):
         action = found[index]
         apply(space, action, registry.state, state * words, number[STATES] * words, words)
         child = number_of(registry, number[STATES], words)
         bound = nodes.bound[state] - space.actions.cost[action]
-        if kind == LM_CUT:
+        if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
         _reached(number, nodes, waiting, state, action, child, nodes.cost[state] + space.actions.cost[action], bound)
-    if kind == LM_CUT:
+    if kind >= LM_CUT:
         _lose(landmarks, state, -1)
 
 
@@ -193,7 +198,7 @@ def _has_room(
         and f - number[BASE_F] + reach < len(waiting.by_f)
         and h < len(waiting.by_h)
         and (
-            kind != LM_CUT
+            kind < LM_CUT
             or (
                 number[LANDMARKS] + SPARE < len(landmarks.start)
                 and number[MEMBERS] + 2 * most <= len(landmarks.member)

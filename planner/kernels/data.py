@@ -18,6 +18,7 @@ INFINITE: Final = 1 << 60
 WAITING: Final = 0
 EVALUATED: Final = 1
 CLOSED: Final = 2
+LOOKED_UP: Final = 3
 
 
 class Coding(NamedTuple):
@@ -133,7 +134,7 @@ class Registry(NamedTuple):
 class Nodes(NamedTuple):
     """What a search knows of each state: how it was reached, `cost` to get there, `bound` on the way to the goal.
 
-    `stage` is one of `WAITING`, `EVALUATED` and `CLOSED`.
+    `stage` is one of `WAITING`, `LOOKED_UP` (estimated by what is cheap), `EVALUATED` and `CLOSED`.
     """
 
     parent: Index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, islice
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +13,7 @@ from search_twins import closed, is_goal, perfect, random_task, reachable
 
 from planner.abstractions.moves import moves
 from planner.abstractions.partition import best_order, shared, stolen
-from planner.abstractions.patterns import interesting
+from planner.abstractions.patterns import grown, interesting
 from planner.abstractions.projection import exclusion, factors, project
 from planner.abstractions.space import DEAD
 from planner.compiled import library, partitions
@@ -171,6 +171,16 @@ def test_mutexes_leave_estimates_admissible(seed):
     estimate = REGISTRY["scp"].build(task, [action.cost for action in task.actions], never)
     for state, cost in perfect(task).items():
         assert estimate(bits(state)) <= cost
+
+
+@given(seeds)
+def test_grown_patterns_are_interesting_and_small_enough(seed):
+    task = random_task(seed)
+    made = moves(task, packing(task), never)
+    every = set(interesting(made, len(made.sizes)))
+    for pattern in islice(grown(made, (4, 40)), 20):
+        assert pattern in every
+        assert made.product(pattern) <= 40
 
 
 def test_what_estimates_much_and_takes_little_comes_first():
