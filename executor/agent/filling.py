@@ -50,6 +50,12 @@ class Filled(Answer):
     values: Values
 
 
+def spent_in(state: RunState) -> Usage:
+    """Return what a run has spent on language models so far."""
+    asked = state.spent.asked
+    return Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
+
+
 @dataclass(slots=True, eq=False)
 class Filler:
     """Fills the open parameters of the steps of one run, with a `model`.

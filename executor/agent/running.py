@@ -8,14 +8,14 @@ from typing import Any, Final
 from executor.agent.basing import based
 from executor.agent.confirming import Approved
 from executor.agent.events import Began
-from executor.agent.filling import Filler
+from executor.agent.filling import Filler, spent_in
 from executor.agent.proposals import Proposal
 from executor.agent.telling import Tell
 from executor.engine import Executor
 from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
-from executor.language.protocol import LanguageModel, Usage
+from executor.language.protocol import LanguageModel
 from executor.planning import Planned, reserved
 from executor.plans.basis import Basis
 from executor.record.events import Asked
@@ -66,9 +66,7 @@ class Runs:
     def take_up(self, run: str, **given: Any) -> Run:
         """Begin to take up a run; see `Executor.take_up`."""
         state = self.executor.state_of(run, given.get("entities"))
-        asked = state.spent.asked
-        spent = Usage(int(asked["calls"]), int(asked["tokens"]), money=asked["cost"])
-        filler = self._filler(state.plan.basis.request, self.memory, Meter(self.allowance, spent))
+        filler = self._filler(state.plan.basis.request, self.memory, Meter(self.allowance, spent_in(state)))
         approved = Approved(self.executor.world.model.actions, self.executor.approve)
         taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
         self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))

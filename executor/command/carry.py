@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from executor.agent.basing import based
 from executor.agent.confirming import Approved
+from executor.agent.filling import spent_in
 from executor.agent.proposals import Proposal
 from executor.command.plan_file import Todo, classical, todo
 from executor.command.saying import Listening, Said, heard
@@ -113,8 +114,9 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
     seconds = planning()
     with wanted.said.listener() as model:
         if wanted.resume is not None:
-            begun = _begun_with(wanted, found)
-            return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model))
+            state = _state_of(wanted, wanted.resume, found)
+            begun = Todo(state.source, None, found.entities)
+            return _carried_out(wanted, source, begun, (planning, running), wanted.said.filler(model, spent_in(state)))
         problem = classical(found.problem)
         if is_other_problem(found.problem) and not wanted.quiet:
             tell(WITHOUT_METHODS)
@@ -122,17 +124,16 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
         proposal = heard(wanted, wanted.said, Listening(world, problem, model, seconds))
         made = based(proposal)
         what = Todo(made.problem, made)
-        filler = wanted.said.filler(model, proposal)
+        filler = wanted.said.filler(model, proposal.usage)
         ended = _carried_out(wanted, source, what, (planning, running), filler)
         return replace(ended, proposal=proposal)
 
 
-def _begun_with(wanted: Wanted, found: Todo) -> Todo:
-    """Return what the run that is to be taken up began with: a sentence has led to it."""
-    assert wanted.resume is not None  # noqa: S101 - the caller has looked
+def _state_of(wanted: Wanted, run: str, found: Todo) -> RunState:
+    """Return the state of a run that a sentence has led to, and that is to be taken up."""
     executor = Executor(World(found.problem.domain), journal=wanted.journal)
     try:
-        return Todo(executor.state_of(wanted.resume, found.entities).source, None, found.entities)
+        return executor.state_of(run, found.entities)
     finally:
         executor.journal.close()
 

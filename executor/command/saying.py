@@ -14,7 +14,7 @@ from executor.agent.reading import Readings
 from executor.command.dialogue import asked, chosen, confirmed, is_dialogue
 from executor.language.allowance import Allowance, Meter
 from executor.language.apart import Apart
-from executor.language.protocol import Origin, Part
+from executor.language.protocol import Origin, Part, Usage
 from executor.language.settings import model_of
 from executor.world.world import World
 from planner.cli.output import tell
@@ -64,6 +64,7 @@ class Said:
     def words(self) -> list[str]:
         """The options that say the same again."""
         given = {"--say": self.sentence, "--language-model": self.model, "--endpoint": self.endpoint}
+        given["--tokens"] = None if self.tokens is None else str(self.tokens)
         return [word for option, each in given.items() if each is not None for word in (option, each)]
 
     def listener(self) -> Apart:
@@ -74,12 +75,9 @@ class Said:
             raise InputError("a sentence needs a language model, and none is configured", hint=HOW.strip())
         return Apart(model)
 
-    def filler(self, model: Apart, proposal: Proposal | None = None) -> Filler:
-        """Return what fills the open parameters of steps, with the tokens that `proposal` has left."""
-        meter = Meter(Allowance(tokens=self.tokens))
-        if proposal is not None:
-            meter.add(proposal.usage)
-        return Filler(model, self.sentence, {}, meter)
+    def filler(self, model: Apart, spent: Usage) -> Filler:
+        """Return what fills the open parameters of steps, with the tokens that are left after those `spent`."""
+        return Filler(model, self.sentence, {}, Meter(Allowance(tokens=self.tokens), spent))
 
 
 def said(sentence: str | None, **options: Any) -> Said | None:

@@ -187,6 +187,18 @@ def test_an_open_question_is_answered_when_the_run_is_taken_up(say: Say, tmp_pat
     assert json.loads(out)["simulated"] == {"goal": True}
 
 
+def test_a_run_that_is_taken_up_has_the_tokens_that_it_has_left(say: Say, tmp_path: Path) -> None:
+    kept = ("--yes", "--journal", tmp_path / "runs.db", "--json")
+    asks = [FILL[0], {"values": {}, "question": "How many words?"}]
+    _, out, err = say(SENTENCE, *kept, "--tokens", 50_000, fill=asks)
+    waiting = json.loads(out)
+    assert "--tokens 50000" in err
+    spent = int(waiting["metrics"]["tokens"])
+    again = ("--resume", waiting["run"], "--answer", "fill:s3=in a few")
+    _, out, _ = say(SENTENCE, *kept, *again, "--tokens", spent, fill=[FILL[1]])
+    assert (json.loads(out)["status"], json.loads(out)["metrics"]["tokens"]) == ("WAITING", spent)
+
+
 def test_a_run_that_waits_and_is_not_kept_says_so(say: Say) -> None:
     code, _, err = say(SENTENCE, "--yes", fill=[{"values": {}, "question": "What for?"}])
     assert code == Exit.NO_VERDICT
