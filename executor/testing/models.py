@@ -72,6 +72,8 @@ def scripted(path: str | Path) -> ScriptedModel:
 
     The purposes are `goal`, `fill` and `steps`. Raises `InputError` for what is no such file.
     """
+    if not str(path):
+        raise InputError("a script is a file of answers, and none is named", hint="such as script:answers.yaml")
     documents = parse_yaml(read_text(path, InputError), str(path))
     said = documents[0] if len(documents) == 1 else None
     if isinstance(said, list):

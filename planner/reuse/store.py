@@ -89,6 +89,8 @@ class Store:
 
 
 def _opened(path: str) -> sqlite3.Connection:
+    if not Path(path).parent.is_dir():
+        raise InputError(f"there is no folder {Path(path).parent}", Location(path), "make it, or name another file")
     connection = None
     try:
         connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
@@ -106,7 +108,7 @@ def _opened(path: str) -> sqlite3.Connection:
             connection.execute(f"PRAGMA user_version = {VERSION}")
     except sqlite3.Error as error:
         with contextlib.suppress(AttributeError):
-            connection.close()  # type: ignore[union-attr]  # none where there is no such folder
-        hint = "delete it, or name another file"
+            connection.close()  # type: ignore[union-attr]  # none where it could not be opened
+        hint = "name another file, or delete this one if it is an old cache"
         raise InputError(f"no cache of plans: {error}", Location(path), hint) from None
     return connection

@@ -129,9 +129,11 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path) -> None:
     text.write_text("no database " * 100)
     with contextlib.closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE mine(x)")
-    for path in (text, other, tmp_path, tmp_path / "missing" / "plans.db"):
+    for path in (text, other, tmp_path):
         with pytest.raises(InputError, match="no cache of plans"):
             PlanCache(path)
+    with pytest.raises(InputError, match=r"there is no folder .*missing; make it"):
+        PlanCache(tmp_path / "missing" / "plans.db")
     with pytest.raises(InputError, match="room for 1 or more"):
         PlanCache(capacity=0)
 

@@ -295,6 +295,13 @@ def test_a_script_that_is_none_is_refused(text: str, tmp_path: Path, capsys: pyt
     assert "answers.yaml: this is no script" in capsys.readouterr().err
 
 
+def test_a_script_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["run", "assistant", "--say", SENTENCE, "--language-model", "script:"])
+    assert end.value.code == Exit.USAGE
+    assert "none is named; such as script:answers.yaml" in capsys.readouterr().err
+
+
 def test_in_a_hierarchical_domain_it_is_said_that_no_methods_are_used(tmp_path, capsys) -> None:
     script = tmp_path / "answers.json"
     script.write_text(json.dumps({"goal": [{"meanings": [{"goal": ["at(ada, nice)"]}]}]}))
