@@ -168,6 +168,15 @@ def test_a_room_survives_the_process(said, tmp_path) -> None:
         assert [each.name for each in journal.rooms()] == ["ada"]
 
 
+def test_half_a_character_is_kept_as_it_reads(tmp_path) -> None:
+    agent, done = post(goal("told(ada)"), journal=tmp_path / "runs.db", confirm=lambda _: True)
+    assert asyncio.run(agent.room("ada").achieve("Tell Ada \ud800.")).succeeded
+    agent.executor.journal.close()
+    assert done == ["write ada", "mail ada"]
+    again, _ = post(journal=tmp_path / "runs.db")
+    assert again.room("ada").record.turns[0].text == "Tell Ada \\ud800."
+
+
 def test_questions_of_runs_are_answered_in_the_room_also_after_a_restart(tmp_path) -> None:
     ask = {"values": {}, "question": "How much?"}
     agent, done = post(goal("paid(ada)"), ask, waived=True, journal=tmp_path / "runs.db")

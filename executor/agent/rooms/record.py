@@ -12,6 +12,7 @@ from executor.agent.reading.answer import Meaning
 from executor.agent.unmodelled import Proposed, Serving
 from executor.journal import Journal
 from executor.plans.action_plan import ActionPlan, stated
+from executor.world.data import dumped, loaded
 
 MOST_TURNS: Final = 20
 """Turns of a conversation that are kept, the latest."""
@@ -112,8 +113,12 @@ class RoomRecord(_Kept):
         """Return the room after an errand is over."""
         return self.model_copy(update={"errands": tuple([each for each in self.errands if each.number != number])})
 
+    def as_text(self) -> str:
+        """Return the room as `kept` reads it: as JSON, whatever halves of characters somebody has said."""
+        return dumped(self.model_dump(mode="json"))
+
 
 def kept(journal: Journal | None, name: str) -> RoomRecord:
     """Return the room of this `name` as `journal` has it, a new one where it does not; raises `JournalError`."""
     found = [each.data for each in journal.rooms() if each.name == name] if journal is not None else []
-    return RoomRecord.model_validate_json(found[-1]) if found else RoomRecord()
+    return RoomRecord.model_validate(loaded(found[-1])) if found else RoomRecord()

@@ -154,7 +154,7 @@ class Room:
         if record != self.record:
             self.record = record
             if journal is not None:
-                journal.save_room(self.name, record.model_dump_json())
+                journal.save_room(self.name, record.as_text())
 
 
 def _reply(achieved: Achieved) -> str:
