@@ -42,7 +42,7 @@ class Packing:
 def packing(task: Task) -> Packing:
     """Return how the states of `task` are packed."""
     variable_of = variables_of(task)
-    return packed(task, variable_of, emptied([part for each in task.actions for part in _parts(each)], variable_of))
+    return packed(task, variable_of, emptied(_effects(task), variable_of))
 
 
 def variables_of(task: Task) -> list[int]:
@@ -57,7 +57,7 @@ def variables_of(task: Task) -> list[int]:
 def packed(task: Task, variable_of: list[int], emptied: set[int]) -> Packing:
     """Return how the states of `task` are packed if actions may leave the variables `emptied` without a value."""
     variables = task.fields
-    vague = emptied.union(set(range(len(variables))) - {variable_of[fact] for fact in task.initial})
+    vague = emptied | _unset(task, variable_of)
     values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
     sites = _sites([max(1, (len(each) - 1).bit_length()) for each in values])
     places = [(0, 0, 0)] * len(task.facts)
@@ -86,6 +86,20 @@ def emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable
         if deletes:
             found |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
     return found
+
+
+def may_lack_value(task: Task, variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts may hold, as far as initial state and actions tell."""
+    return emptied(_effects(task), variable_of) | _unset(task, variable_of)
+
+
+def _unset(task: Task, variable_of: list[int]) -> set[int]:
+    """Return the variables none of whose facts holds initially."""
+    return set(range(len(task.fields))) - {variable_of[fact] for fact in task.initial}
+
+
+def _effects(task: Task) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [part for each in task.actions for part in _parts(each)]
 
 
 def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -1,0 +1,61 @@
+"""Bidirectional uniform-cost search over decision diagrams (Torralba, Alcázar, Kissmann and Edelkamp, 2017).
+
+Sets of states grow from the initial state and from the goal, whichever side is about to be cheaper. Where they meet
+there is a plan; none costs less than what both sides have gone through together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from planner.compiled.packing import variables_of
+from planner.search.run import Ending, Run, Steps
+from planner.search.space import Space
+from planner.symbolic.coding import Coding, Set
+from planner.symbolic.direction import Direction
+from planner.symbolic.exclusions import Exclusions, Pairs
+from planner.symbolic.order import arranged
+from planner.symbolic.relations import Relation, relations
+from planner.symbolic.tracing import way_on, way_there
+
+
+def bidirectional(space: Space, run: Run, room: int, pairs: Pairs, check: Callable[[], None]) -> Steps:
+    """Search for the cheapest plan in so many bytes of memory; `pairs` of facts never hold together."""
+    task = space.task
+    coding = Coding(task, arranged(task, variables_of(task), check), room)
+    yield
+    steps = relations(coding, check)
+    yield
+    exclusions = Exclusions(coding, pairs, check)
+    goal = exclusions.without(coding.valid & coding.all_of([coding.holds[fact] for fact in task.goal]))
+    forward = Direction(coding, Relation.image, steps, coding.state(task.initial))
+    backward = Direction(coding, Relation.preimage, steps, goal, exclusions.without)
+    if (forward.start & goal).satisfiable():
+        run.found([], 0)
+    while run.lower_bound < run.limit:
+        costs = forward.next_cost, backward.next_cost
+        if costs[0] is None or costs[1] is None:
+            break
+        run.proved(costs[0] + costs[1])
+        side, other = (backward, forward) if backward.expected() < forward.expected() else (forward, backward)
+        for cost, states in side.advance():
+            run.expanded += 1
+            both = states & other.reached
+            if both.satisfiable():
+                there, both = _cheapest(other, both)
+                if cost + there < run.limit:
+                    state, (start, end) = coding.one_of(both), (cost, there) if side is forward else (there, cost)
+                    plan = way_there(space, coding, forward, state, start) + way_on(space, coding, backward, state, end)
+                    run.found(plan, cost + there)
+            yield
+    run.proved(run.limit)
+    return Ending.EXHAUSTED
+
+
+def _cheapest(side: Direction, states: Set) -> tuple[int, Set]:
+    """Return what those of `states`, all reached by `side`, cost that cost least, and them."""
+    for cost, layer in [(0, side.start), *side.layers]:
+        both = states & layer
+        if both.satisfiable():
+            return cost, both
+    raise AssertionError  # reached states are the start and the layers
