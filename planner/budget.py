@@ -49,13 +49,14 @@ def check_limits(time_limit: Any, memory_limit: Any) -> None:
 class Budget:
     """What may still be used: `time_limit` in seconds of wall-clock time from now, `memory_limit` in GiB resident.
 
-    None means no limit. `cancel` may be set from any thread.
+    None means no limit. `cancel` may be set from any thread. `elsewhere` are bytes that were given to other processes.
     """
 
     time_limit: float | None = None
     memory_limit: float | None = None
     cancel: threading.Event | None = None
     started: float = field(default_factory=time.monotonic)
+    elsewhere: int = 0
     _next_memory_check: float = 0.0
 
     @property
@@ -83,7 +84,7 @@ class Budget:
             raise LimitReached(StoppedBy.TIME)
         if self.memory_limit is not None and now >= self._next_memory_check:
             self._next_memory_check = now + MEMORY_CHECK_SECONDS
-            if resident_bytes() > self.memory_limit * GIB:
+            if resident_bytes() + self.elsewhere > self.memory_limit * GIB:
                 raise LimitReached(StoppedBy.MEMORY)
 
 

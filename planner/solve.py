@@ -19,6 +19,7 @@ from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.records import replace
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
+from planner.symbolic.beside import beside
 from planner.workplace import Workplace
 
 REASON_SECONDS: Final = 1.0
@@ -182,8 +183,11 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
         from planner.budgets import within_budgets  # noqa: PLC0415 - few problems have budgets
 
         return answer.of(within_budgets(workplace, answer.problem, mode, search, heuristic), mode)
-    steps, answer.caveat = chosen(workplace, search, heuristic) if search else (automatic(workplace, mode), "")
-    return answer.of(steps, mode)
+    if search:
+        steps, answer.caveat = chosen(workplace, search, heuristic)
+        return answer.of(steps, mode)
+    steps = automatic(workplace, mode)
+    return answer.of(steps if mode == "first" else beside(steps, task, answer.run, answer.budget), mode)
 
 
 async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:

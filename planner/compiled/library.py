@@ -19,6 +19,7 @@ from typing import Any, Final, get_type_hints
 
 from planner.kernels import (
     abstractions,
+    arrangement,
     astar,
     compounds,
     decompose,
@@ -51,6 +52,7 @@ _FEATURES: Final = ("model name", "flags", "CPU part", "Features")
 """Lines of /proc/cpuinfo that tell kinds of processors apart."""
 _MODULES: Final = (
     abstractions,
+    arrangement,
     astar,
     compounds,
     decompose,

@@ -6,29 +6,29 @@ there is a plan; none costs less than what both sides have gone through together
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from planner.compiled.lists import Entries
 from planner.compiled.packing import variables_of
+from planner.mutexes import Mutexes
 from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
 from planner.symbolic.coding import Coding, Set
 from planner.symbolic.direction import Direction
-from planner.symbolic.exclusions import Exclusions, Pairs
+from planner.symbolic.exclusions import Exclusions
 from planner.symbolic.order import arranged
 from planner.symbolic.relations import Relation, relations
 from planner.symbolic.tracing import way_on, way_there
 
 
-def bidirectional(space: Space, run: Run, room: int, pairs: Pairs, check: Callable[[], None]) -> Steps:
-    """Search for the cheapest plan in so many bytes of memory; `pairs` of facts never hold together."""
+def bidirectional(space: Space, run: Run, room: int, mutexes: Mutexes, entries: Entries) -> Steps:
+    """Search for the cheapest plan in so many bytes of memory; no plan goes through states that `mutexes` exclude."""
     task = space.task
-    coding = Coding(task, arranged(task, variables_of(task), check), room)
+    coding = Coding(task, arranged(task, variables_of(task), entries), room)
     yield
-    steps = relations(coding, check)
+    steps = relations(coding)
     yield
-    exclusions = Exclusions(coding, pairs, check)
+    exclusions = Exclusions(coding, mutexes)
     goal = exclusions.without(coding.valid & coding.all_of([coding.holds[fact] for fact in task.goal]))
-    forward = Direction(coding, Relation.image, steps, coding.state(task.initial))
+    forward = Direction(coding, Relation.image, steps, coding.state(task.initial), exclusions.without)
     backward = Direction(coding, Relation.preimage, steps, goal, exclusions.without)
     if (forward.start & goal).satisfiable():
         run.found([], 0)

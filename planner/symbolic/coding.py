@@ -38,7 +38,9 @@ class Coding:
     """
 
     def __init__(self, task: Task, order: list[int], room: int) -> None:
-        results = min(MOST_RESULTS, 1 << max(10, (room // (RESULT_BYTES + NODES_A_RESULT * NODE_BYTES)).bit_length() - 1))
+        results = min(
+            MOST_RESULTS, 1 << max(10, (room // (RESULT_BYTES + NODES_A_RESULT * NODE_BYTES)).bit_length() - 1)
+        )
         nodes = (room - results * RESULT_BYTES) // NODE_BYTES
         self.task, self.order = task, order
         self.variable_of = variables_of(task)
@@ -54,7 +56,9 @@ class Coding:
         self._same: dict[int, Set] = {}
         self.holds = self._facts()
         self._derive()
-        self.valid = self.all_of([self.any_of(self.having(variable, each) for each in self.values[variable]) for variable in order])
+        self.valid = self.all_of(
+            [self.any_of(self.having(variable, each) for each in self.values[variable]) for variable in order]
+        )
 
     def _places(self) -> list[list[int]]:
         places: list[list[int]] = [[] for _ in self.values]

@@ -80,6 +80,11 @@ class Direction:
             by_price.setdefault(relation.cost, []).append(self.step(relation, states))
             yield 0, self.coding.nothing
         for price, sets in by_price.items():
-            while len(sets) > 1:
-                sets = [sets[index] | sets[index + 1] for index in range(0, len(sets) - 1, 2)] + sets[len(sets) & ~1 :]
-            yield price, self.narrowed(sets[0]) & ~self.closed
+            yield price, self.narrowed(_union(sets)) & ~self.closed
+
+
+def _union(sets: list[Set]) -> Set:
+    """Return the union of at least one set; small ones are united first."""
+    while len(sets) > 1:
+        sets = [sets[index] | sets[index + 1] for index in range(0, len(sets) - 1, 2)] + sets[len(sets) & ~1 :]
+    return sets[0]

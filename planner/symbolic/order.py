@@ -10,34 +10,46 @@ from itertools import combinations
 from random import Random
 
 from planner.annotations import Final
+from planner.compiled.arrays import flat, words
+from planner.compiled.library import ENTRIES
+from planner.compiled.lists import Entries
+from planner.kernels.lists import Lists
 from planner.task import GroundAction, Task
 
 ATTEMPTS: Final = 20
 """Orders to begin with; the first is the one given, the others are random."""
-EXCHANGES: Final = 4_000_000
-"""How often, over all attempts, the distance of a neighbour is looked at."""
+EXCHANGES: Final = 50_000
+"""Pairs that are looked at in each attempt by machine code."""
+FEW_EXCHANGES: Final = 2_000
+"""The same in plain Python."""
 
 
-def arranged(task: Task, variable_of: list[int], check: Callable[[], None]) -> list[int]:
+def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[int]:
     """Return the variables of `task` in a good order."""
-    many, pairs = len(task.variables), neighbours(task, variable_of)
-    near: list[list[int]] = [[] for _ in range(many)]
-    for first, second in pairs:
+    pairs = neighbours(task, variable_of)
+    near: list[list[int]] = [[] for _ in task.variables]
+    for first, second in sorted(pairs):
         near[first].append(second)
         near[second].append(first)
-    random = Random(0)  # noqa: S311 - the same order each time
-    swaps = EXCHANGES // ATTEMPTS // max(1, 4 * len(pairs) // max(1, many))
+    lists = Lists(*flat(near))
+    random, given = Random(0), list(range(len(near)))  # noqa: S311 - the same order each time
     best: tuple[int, list[int]] | None = None
-    for attempt in range(ATTEMPTS if many > 2 else 1):  # noqa: PLR2004 - two variables have one order
-        check()
-        order = list(range(many))
-        if attempt:
-            random.shuffle(order)
-        _improve(order, near, random, min(swaps, 30 * many * many))
-        cost = _stretch(order, pairs)
+    for attempt in range(ATTEMPTS):
+        order = random.sample(given, len(given)) if attempt else given
+        cost, order = _improved(order, lists, attempt, entries)
         if best is None or cost < best[0]:
             best = cost, order
     return best[1] if best else []
+
+
+def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
+    if len(order) < 2:
+        return 0, order
+    better, place = words(order), words(order)
+    for index, variable in enumerate(order):
+        place[variable] = index
+    exchanges = FEW_EXCHANGES if entries is ENTRIES else EXCHANGES
+    return entries["arrange"](exchanges, seed, near, better, place), list(better)
 
 
 def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
@@ -85,30 +97,3 @@ def _readers(task: Task) -> Callable[[int], set[int]]:
         return known[fact]
 
     return bases
-
-
-def _stretch(order: list[int], pairs: set[tuple[int, int]]) -> int:
-    place = _places(order)
-    return sum([(place[first] - place[second]) ** 2 for first, second in pairs])
-
-
-def _places(order: list[int]) -> list[int]:
-    place = [0] * len(order)
-    for index, variable in enumerate(order):
-        place[variable] = index
-    return place
-
-
-def _improve(order: list[int], near: list[list[int]], random: Random, swaps: int) -> None:
-    """Exchange pairs as long as that shortens the distances, `swaps` times at most."""
-    place, many = _places(order), len(order)
-    for _ in range(swaps):
-        here, there = int(random.random() * many), int(random.random() * many)
-        one, other = order[here], order[there]
-        change = sum([(there - place[each]) ** 2 - (here - place[each]) ** 2 for each in near[one] if each != other])
-        change += sum([(here - place[each]) ** 2 - (there - place[each]) ** 2 for each in near[other] if each != one])
-        if change < 0:
-            order[here], order[there] = other, one
-            place[one], place[other] = there, here
-
-

@@ -1,7 +1,7 @@
 """The process in which diagrams are worked on: a step takes seconds at times, and cannot be broken off from outside.
 
-It reads a job, and writes a line for all that it finds; it ends when nobody holds the other end of its input any more.
-Run as `python -m planner.symbolic.process`.
+It reads a task and how many bytes it may take, and writes a line for all that it finds; it ends when nobody holds the
+other end of its input any more. Run as `python -m planner.symbolic.process`.
 """
 
 from __future__ import annotations
@@ -12,37 +12,35 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO
 
-from planner.records import dataclass
+from planner.annotations import Any, Final
+from planner.compiled import library
+from planner.compiled.lists import Entries
+from planner.mutexes import Pruned, pruned
 from planner.search.run import Ending, Run
 from planner.search.space import Space
-from planner.symbolic.exclusions import Pairs
-from planner.task import Task
+from planner.symbolic.bidirectional import bidirectional
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Search for the cheapest plan for `task` in `room` bytes; `pairs` of facts never hold together."""
-
-    task: Task
-    room: int
-    pairs: Pairs
+PRUNING_SECONDS: Final = 5.0
+"""Seconds after which no more mutexes are looked for."""
 
 
 def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
-    """Do the job that is read from `source`; `say` what was found."""
-    job: Job = pickle.load(source)  # noqa: S301 - written by the process that started this
+    """Search for the cheapest plan for the task that is read from `source`; `say` what is found."""
+    task, room = pickle.load(source)  # noqa: S301 - written by the process that started this
     threading.Thread(target=_until_left_alone, args=(source,), daemon=True).start()
+    entries = library.loaded()
+    known = pruned(task, entries=entries, seconds=PRUNING_SECONDS)
     run = Run()
-    run.on_change = lambda: say(_state(run))
-    say({"ended": _ending(job, run).name, "steps": run.expanded})
+    run.on_change = lambda: say(_state(run, known))
+    say({"ended": _ending(known, room, run, entries or library.ENTRIES).name, "steps": run.expanded})
 
 
-def _ending(job: Job, run: Run) -> Ending:
-    from planner.symbolic.bidirectional import bidirectional  # noqa: PLC0415 - it needs the library for diagrams
-
-    steps = bidirectional(Space(job.task), run, job.room, job.pairs, lambda: None)
+def _ending(known: Pruned, room: int, run: Run, entries: Entries) -> Ending:
+    if not known.solvable:
+        return Ending.EXHAUSTED
+    steps = bidirectional(Space(known.task), run, room, known.excluded, entries)
     try:
         while True:
             next(steps)
@@ -52,8 +50,9 @@ def _ending(job: Job, run: Run) -> Ending:
         return Ending.INCOMPLETE
 
 
-def _state(run: Run) -> dict[str, Any]:
-    plan = {} if run.plan is None else {"plan": run.plan, "cost": run.limit}
+def _state(run: Run, known: Pruned) -> dict[str, Any]:
+    """Return what is known by now; actions have their numbers in the task that was read."""
+    plan = {} if run.plan is None else {"plan": [known.actions[each] for each in run.plan], "cost": run.limit}
     return {"bound": run.lower_bound, **plan}
 
 

@@ -1,12 +1,10 @@
 """Actions as relations between states, those that cost the same put together as far as the diagrams stay small.
 
-A relation is about the variables that it changes, and no other: what it does not name stays as it is (Torralba, Alcázar,
-Kissmann and Edelkamp, 2017).
+A relation is about the variables that it changes, and no other: what it does not name stays as it is (Torralba,
+Alcázar, Kissmann and Edelkamp, 2017).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from oxidd.bcdd import BCDDSubstitution
 from oxidd.util import BooleanOperator
@@ -49,18 +47,17 @@ Part = tuple[Set, frozenset[int]]
 """Pairs of states, and the variables in which they differ or may."""
 
 
-def relations(coding: Coding, check: Callable[[], None], most: int = MOST_NODES) -> list[Relation]:
+def relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
     """Return relations that are all actions together, those that cost least first."""
     place = {variable: index for index, variable in enumerate(coding.order)}
     by_cost: dict[int, list[Part]] = {}
     for action in coding.task.actions:
-        check()
         changed = frozenset(coding.variable_of[fact] for fact in written_by(action))
         by_cost.setdefault(action.cost, []).append((_pairs(coding, action), changed))
     found = []
     for cost in sorted(by_cost):
         parts = sorted(by_cost[cost], key=lambda part: sorted(place[variable] for variable in part[1]))
-        found += [_relation(coding, cost, *part) for part in _together(coding, parts, check, most)]
+        found += [_relation(coding, cost, *part) for part in _together(coding, parts, most)]
     return found
 
 
@@ -95,13 +92,12 @@ def _change(coding: Coding, when: Set, variable: int, adds: dict[int, Set], dele
     return change | kept & coding.same(variable) if (when & kept).satisfiable() else change
 
 
-def _together(coding: Coding, parts: list[Part], check: Callable[[], None], most: int) -> list[Part]:
+def _together(coding: Coding, parts: list[Part], most: int) -> list[Part]:
     """Unite neighbours again and again, until all that is left would be larger than `most` nodes."""
     done: list[Part] = []
     while len(parts) > 1:
         united: list[Part] = []
         for index in range(0, len(parts) - 1, 2):
-            check()
             both = _united(coding, parts[index], parts[index + 1])
             if both[0].node_count() <= most:
                 united.append(both)
