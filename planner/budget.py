@@ -88,6 +88,10 @@ class Budget:
                 raise LimitReached(StoppedBy.MEMORY)
 
 
+def never() -> None:
+    """Check nothing: there is no limit."""
+
+
 class Finishing:
     """Entered while a plan that was found is made ready and checked: a clock does not break that off, or it were lost.
 

@@ -19,7 +19,7 @@ from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.records import replace
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
-from planner.symbolic.beside import beside
+from planner.symbolic.beside import alone, beside
 from planner.workplace import Workplace
 
 REASON_SECONDS: Final = 1.0
@@ -183,6 +183,8 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
         from planner.budgets import within_budgets  # noqa: PLC0415 - few problems have budgets
 
         return answer.of(within_budgets(workplace, answer.problem, mode, search, heuristic), mode)
+    if search == "symbolic":
+        return answer.of(alone(task, answer.run, answer.budget), mode)
     if search:
         steps, answer.caveat = chosen(workplace, search, heuristic)
         return answer.of(steps, mode)

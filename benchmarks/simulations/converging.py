@@ -11,11 +11,10 @@ from typing import Final
 from benchmarks.tables import markdown
 from benchmarks.uncertain.cases import Case
 from planner import Decision, Problem, decide
-from planner.budget import Budget
+from planner.budget import Budget, never
 from planner.compiled import library
 from planner.compiled.process import ProcessBoard
 from planner.compiled.trials import CompiledTrials
-from planner.heuristics.kind import never
 from planner.uncertain.aims import Aim
 from planner.uncertain.graph import Graph
 from planner.uncertain.mcts import FIRST_SWEEP, Mcts, hopes_for

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ABOUT: Final = "Find a plan, and prove it optimal where time allows."
 MODES: Final = ("anytime", "first", "optimal")
 SEARCHES: Final = (
-    "One search instead of several in turn: astar, greedy, weighted, bfws, mcts, uniform or breadth. "
+    "One search instead of several in turn: astar, greedy, weighted, bfws, mcts, uniform, breadth or symbolic. "
     "For hierarchical problems: depth-first, greedy, weighted, astar or uniform. For policies: vi, lao, plans or mcts."
 )
 HEURISTICS: Final = (

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from planner.budget import never
 from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
 from planner.compiled.lists import Entries
 from planner.grounding.joins import batches
-from planner.heuristics.kind import never
 from planner.kernels import pairs as kernel
 from planner.kernels.lists import Lists
 from planner.kernels.sharpen import Margin, Margins

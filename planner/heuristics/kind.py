@@ -12,10 +12,6 @@ Check = Callable[[], None]
 """Called during long work; raises to give up."""
 
 
-def never() -> None:
-    """Check nothing."""
-
-
 class Heuristic(Protocol):
     """A function from states to the estimated cost of reaching the goal; `INFINITY` where that is impossible.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from planner.annotations import TYPE_CHECKING, Protocol
-from planner.heuristics.kind import never
+from planner.budget import never
 from planner.mutexes.groups import grouped
 from planner.mutexes.pairs import Pairs, Pause, Rows, Sharpened
 from planner.mutexes.smaller import smaller

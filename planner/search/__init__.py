@@ -13,6 +13,7 @@ from planner.search.greedy import greedy
 from planner.search.mcts import mcts
 from planner.search.run import Ending, Run, Search
 from planner.search.space import Space
+from planner.search.symbolic import symbolic
 from planner.search.uniform import uniform_cost
 from planner.search.weighted import weighted
 
@@ -55,6 +56,7 @@ REGISTRY: Final[dict[str, Algorithm]] = {
     "mcts": Algorithm(mcts, "hff", counts=Counts.BOTH),
     "uniform": Algorithm(uniform_cost),
     "breadth": Algorithm(breadth_first),
+    "symbolic": Algorithm(symbolic),
 }
 
 __all__ = ["REGISTRY", "Algorithm", "Counts", "Ending", "Run", "Search", "Space"]

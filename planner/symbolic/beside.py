@@ -18,6 +18,7 @@ from importlib.util import find_spec
 
 from planner.annotations import Any, Final, cast
 from planner.budget import GIB, Budget
+from planner.errors import InputError
 from planner.search.run import Ending, Run, Steps
 from planner.task import Task
 
@@ -29,6 +30,8 @@ LEADING: Final = 0.03
 """Seconds for which it is waited for between two looks where there is one processor and it leads."""
 SHARE: Final = 0.4
 """The part of the memory that it may take."""
+BY: Final = ("symbolic", "")
+"""What is told of the search if it has the proof."""
 MOST_ROOM: Final = 4 * GIB
 """Bytes that it takes at most: where there is no limit, too."""
 LEAST_ROOM: Final = GIB // 16
@@ -80,10 +83,11 @@ def _both(steps: Steps, ending: Ending | None, other: Other, run: Run) -> Steps:
     clock, patience = time.monotonic, LEADING if _processors() == 1 else 0.0
     due = 0.0
     while ending is None or other.ending is None:
-        if clock() >= due and other.ending is None:
-            other.poll(run, GLANCE if ending else patience * (other.bound >= run.lower_bound))
+        if other.ending is None and (ending is not None or clock() >= due):
+            other.poll(run, GLANCE if ending is not None else patience * (other.bound >= run.lower_bound))
             due = clock() + GLANCE
         if other.ending is Ending.EXHAUSTED or run.lower_bound >= run.limit:
+            run.by = BY
             run.proved(run.limit)
             return Ending.EXHAUSTED
         if ending is None:
@@ -97,9 +101,12 @@ def _both(steps: Steps, ending: Ending | None, other: Other, run: Run) -> Steps:
     return Ending.INCOMPLETE
 
 
-def alone(task: Task, run: Run) -> Steps:
+def alone(task: Task, run: Run, budget: Budget) -> Steps:
     """Do nothing but symbolic search, in another process all the same."""
-    other = Other(task, _room(Budget()))
+    if not is_there():
+        raise InputError("search 'symbolic' needs OxiDD", hint="pip install oxidd")
+    other = Other(task, _room(budget))
+    run.by = BY
     try:
         while other.ending is None:
             other.poll(run, GLANCE)

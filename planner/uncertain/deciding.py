@@ -6,9 +6,8 @@ import contextlib
 from collections.abc import Sequence
 
 from planner.annotations import Final
-from planner.budget import Budget, LimitReached
+from planner.budget import Budget, LimitReached, never
 from planner.errors import UnsupportedError
-from planner.heuristics.kind import never
 from planner.model import Formula, Number, Problem
 from planner.normalise.constraints import constraint_of
 from planner.plan import Statistics, Status, StoppedBy

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from planner.annotations import Any, Final, Protocol
+from planner.budget import never
 from planner.components import components
 from planner.errors import PlanError
-from planner.heuristics.kind import never
 from planner.model import COST, Atom, Number, Problem
 from planner.plan import Step, exact_sum
 from planner.records import dataclass

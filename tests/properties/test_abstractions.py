@@ -16,6 +16,7 @@ from planner.abstractions.partition import best_order, shared, stolen
 from planner.abstractions.patterns import grown, interesting
 from planner.abstractions.projection import exclusion, factors, project
 from planner.abstractions.space import DEAD
+from planner.budget import never
 from planner.compiled import library, partitions
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words, zeros
@@ -23,7 +24,6 @@ from planner.compiled.board import Board
 from planner.compiled.packing import packing
 from planner.compiled.partitions import Partitions, room_for
 from planner.heuristics import REGISTRY
-from planner.heuristics.kind import never
 from planner.kernels.abstractions import IN_ORDER, INDEPENDENT, STOLEN
 from planner.kernels.data import INFINITE, NOTHING
 from planner.kernels.scp import scp

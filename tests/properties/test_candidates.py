@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, random_task, unit_costs
 
+from planner.budget import never
 from planner.candidates.commuting import Commuting
 from planner.candidates.explore import Explored
 from planner.candidates.exploring import Race, Tiered
@@ -18,7 +19,6 @@ from planner.compiled import library
 from planner.compiled.board import Board
 from planner.compiled.explored import CompiledExplored
 from planner.heuristics import REGISTRY
-from planner.heuristics.kind import never
 from planner.search import Ending, Run, Space
 from planner.task import INFINITY
 from planner.workplace import Workplace

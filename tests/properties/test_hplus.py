@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from search_twins import action, fact_names, finished, perfect, random_task, replayed
 
+from planner.budget import never
 from planner.heuristics.hplus import relaxed_plans
-from planner.heuristics.kind import never
 from planner.heuristics.relaxed import relax
 from planner.search import Ending, Run, Space
 from planner.search.unbinding import in_order, unbinding

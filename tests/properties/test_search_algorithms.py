@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import finished, perfect, random_task, replayed, unit_costs
 
+from planner.budget import never
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.heuristics.kind import never
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.task import INFINITY

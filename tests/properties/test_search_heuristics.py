@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from search_twins import is_goal, perfect, random_task, reachable
 
+from planner.budget import never
 from planner.heuristics import REGISTRY
-from planner.heuristics.kind import never
 from planner.search.run import Knowing
 from planner.search.space import Space
 from planner.task import INFINITY, bits

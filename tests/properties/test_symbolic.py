@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from search_twins import perfect, random_task, replayed
+from search_twins import finished, perfect, random_task, replayed
 
-from planner.compiled.library import ENTRIES
-from planner.mutexes import pruned
 from planner.search import Ending, Run, Space
 from planner.symbolic import order
 from planner.task import INFINITY
 
 pytest.importorskip("oxidd")
-from planner.symbolic.bidirectional import bidirectional
 from planner.symbolic.coding import Coding
+from planner.symbolic.pruned import symbolic_search
 from planner.symbolic.relations import relations
 
 seeds = st.integers(0, 10**9)
@@ -29,19 +27,11 @@ def few_exchanges(monkeypatch):
 
 def search(task, *, run=None) -> Run:
     """Return what the search found out about `task`; the bounds that it claimed on its way hold."""
-    run, known = run or Run(), pruned(task)
-    bounds = []
+    run, bounds = run or Run(), []
     run.on_change = lambda: bounds.append(run.lower_bound)
-    steps = bidirectional(Space(known.task), run, ROOM, known.excluded, ENTRIES)
-    try:
-        while True:
-            next(steps)
-    except StopIteration as stop:
-        assert stop.value is Ending.EXHAUSTED
+    assert finished(symbolic_search(task, run, ROOM)) is Ending.EXHAUSTED
     cost = perfect(task)[frozenset(task.initial)]
     assert all(bound <= cost for bound in bounds)
-    if run.plan is not None:
-        run.plan = [known.actions[action] for action in run.plan]
     return run
 
 

@@ -20,11 +20,10 @@ from benchmarks.tools.measure import Measured, judged, measure
 from benchmarks.tools.profiles import CONTENDED, PROFILES, generate
 from benchmarks.tools.table import tools_table
 from planner import Plan, Result, Status, Step, StoppedBy, solve
-from planner.budget import Budget
+from planner.budget import Budget, never
 from planner.errors import DocumentError
 from planner.grounding import ground
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.heuristics.kind import never
 from planner.pddl import read
 from planner.task import bits
 from planner.testing import brute_force

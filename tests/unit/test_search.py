@@ -7,9 +7,8 @@ from itertools import count
 import pytest
 from search_twins import action, fact_names, finished, random_task, replayed
 
-from planner.budget import LimitReached
+from planner.budget import LimitReached, never
 from planner.heuristics import REGISTRY as HEURISTICS
-from planner.heuristics.kind import never
 from planner.plan import StoppedBy
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space

@@ -1,0 +1,118 @@
+"""Symbolic search in a process of its own, beside others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from search_twins import finished, perfect, random_task, replayed
+
+import planner
+from planner.budget import Budget
+from planner.search import Ending, Run
+from planner.symbolic import beside as module
+from planner.symbolic.beside import Other, alone, beside
+from planner.task import INFINITY
+
+pytest.importorskip("oxidd")
+PATIENT = 60.0
+
+
+def idle():
+    """A search that never ends."""
+    while True:
+        time.sleep(0.001)
+        yield
+
+
+def solvable():
+    seeds = (seed for seed in range(100) if perfect(random_task(seed))[frozenset(random_task(seed).initial)])
+    tasks = (random_task(seed) for seed in seeds)
+    return next(task for task in tasks if perfect(task)[frozenset(task.initial)] < INFINITY)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+
+
+def test_it_has_the_proof_while_the_others_go_on():
+    task, run, budget = solvable(), Run(), Budget(PATIENT, 2.0)
+    assert finished(beside(idle(), task, run, budget)) is Ending.EXHAUSTED
+    cost = perfect(task)[frozenset(task.initial)]
+    assert replayed(task, run.plan) == run.limit == run.lower_bound == cost
+    assert run.by == ("symbolic", "")
+    assert budget.elsewhere == 0
+
+
+def test_its_memory_counts():
+    task, budget = solvable(), Budget(PATIENT, 2.0)
+    steps = beside(idle(), task, Run(), budget)
+    next(steps)
+    assert 0 < budget.elsewhere < 2.0 * 2**30
+    steps.close()
+    assert budget.elsewhere == 0
+
+
+def test_what_has_no_room_goes_on_without_it():
+    def steps():
+        yield
+        return Ending.EXHAUSTED
+
+    assert finished(beside(steps(), solvable(), Run(), Budget(PATIENT, 0.1))) is Ending.EXHAUSTED
+
+
+def test_the_others_may_give_up_first():
+    def steps():
+        yield
+        return Ending.INCOMPLETE
+
+    task, run = solvable(), Run()
+    assert finished(beside(steps(), task, run, Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert replayed(task, run.plan) == run.lower_bound
+
+
+def test_when_it_crashes_the_others_go_on(monkeypatch):
+    monkeypatch.setattr(module.sys, "executable", "/bin/false")
+
+    def steps():
+        for _ in range(100):
+            time.sleep(0.01)
+            yield
+        return Ending.INCOMPLETE
+
+    assert finished(beside(steps(), solvable(), Run(), Budget(PATIENT, 2.0))) is Ending.INCOMPLETE
+
+
+def test_it_ends_when_nobody_waits_for_it():
+    other = Other(solvable(), 1 << 26)
+    process = other._process
+    process.stdin.close()
+    assert process.wait(PATIENT) in {0, 1}
+    other.stop()
+
+
+def test_too_little_memory_is_no_proof():
+    from planner.symbolic.pruned import symbolic_search
+
+    task = solvable()
+    assert finished(symbolic_search(task, Run(), 100)) is Ending.INCOMPLETE
+
+
+def test_it_is_asked_for_by_name():
+    garden = planner.Domain("garden")
+    garden.action("dig", provides=["hole"], cost=3)
+    garden.action("plant", requires=["hole"], provides=["tree", "not hole"])
+    result = planner.solve(garden.problem(goal=["tree"]), search="symbolic")
+    assert result.status is planner.Status.OPTIMAL
+    assert result.cost == result.lower_bound == 4
+    assert planner.validate(result.expect_plan().problem, result.expect_plan()).valid
+    assert result.statistics.search == "symbolic"
+    never = planner.solve(garden.problem(goal=["tree", "not tree"]), search="symbolic")
+    assert never.status is planner.Status.UNSOLVABLE
+
+
+def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    with pytest.raises(planner.InputError, match="OxiDD"):
+        finished(alone(solvable(), Run(), Budget()))
