@@ -53,6 +53,10 @@ class InputError(ForethoughtError):
         where = f"{self.location}: " if self.location else ""
         return f"{where}{self.message}" + (f"; {self.hint}" if self.hint else "")
 
+    def without_place(self) -> InputError:
+        """Return the same mistake where no line of a file is to be mended."""
+        return InputError(self.message, hint=self.hint)
+
 
 class DeclarationError(InputError):
     """A mistake in Python declarations."""

@@ -262,7 +262,7 @@ class Agent:
         try:
             stated = Domain.of(now.domain).problem(now.name, objects=now.objects, goal=request)
         except InputError as error:
-            raise InputError(error.message, hint=error.hint) from None  # no line of this file is to be mended
+            raise error.without_place() from None
         return replace(now, goal=stated.goal)
 
     async def settled(self, proposal: Proposal, tell: Tell) -> tuple[Proposal, bool]:

@@ -162,8 +162,11 @@ def test_what_is_no_plan_is_refused(given) -> None:
 
 
 def test_a_state_that_means_nothing_is_told() -> None:
-    with pytest.raises(InputError, match="at"):
+    with pytest.raises(InputError, match="at") as refused:
         repair(OFFICE, ["at(R2)"], [], "at(R2, lab)")
+    assert refused.value.location is None
+    with pytest.raises(InputError, match="5 is no"):
+        repair(OFFICE, [5], [], "at(R2, lab)")
     with pytest.raises(InputError, match=r"problem\.initial"):
         repair(OFFICE, load("assistant", "one-page"), [], "at(R2, lab)")
     with pytest.raises(InputError, match="is no domain"):

@@ -10,6 +10,7 @@ from typing import Any, Final
 from executor.agent.foreign.completing import completed
 from executor.agent.foreign.resolving import Said, resolve
 from executor.agent.foreign.shapes import calls_in
+from executor.world.world import actions_of
 from planner.declare import Domain
 from planner.errors import InputError, kind_of
 from planner.model import Atom, DomainModel, Object, Problem
@@ -107,20 +108,21 @@ def repair(
     those that `state` names, of the types that its facts ask for. Raises `InputError` for a state or a goal that means
     nothing in `domain`, and `PlanError` for what is no plan at all.
     """
-    _check(domain, state)
-    declared = domain if isinstance(domain, Domain) else Domain.of(domain)
-    facts = [state] if isinstance(state, str | Atom) else list(state)
+    facts = _facts(state)
+    declared = domain if isinstance(domain, Domain) else Domain.of(actions_of(domain))
     named = objects if objects is not None else _objects(declared, facts)
-    return repaired(declared.problem(objects=named, initial=facts, goal=goal), steps, time_limit=time_limit)
+    try:
+        problem = declared.problem(objects=named, initial=facts, goal=goal)
+    except InputError as error:
+        raise error.without_place() from None
+    return repaired(problem, steps, time_limit=time_limit)
 
 
-def _check(domain: object, state: object) -> None:
-    """Raise `InputError` where they are nothing of the kind."""
-    if not isinstance(domain, Domain | DomainModel):
-        raise InputError(f"{kind_of(domain)} is no domain", hint="give a Domain, or its model")
+def _facts(state: object) -> list[Any]:
     if not isinstance(state, Iterable):
         hint = "such as problem.initial; with a problem, Agent.repair(steps, goal)"
         raise InputError(f"a state is the facts that hold, not {kind_of(state)}", hint=hint)
+    return [state] if isinstance(state, str | Atom) else list(state)
 
 
 def repaired(
@@ -161,7 +163,7 @@ def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, M
     }
 
 
-def _objects(domain: Domain, facts: Iterable[str | Atom]) -> list[Object]:
+def _objects(domain: Domain, facts: Iterable[Any]) -> list[Object]:
     """Return the objects that `facts` name, each of the types that they ask for; constants are there already."""
     from planner.declare.syntax import NotationError, parse_atom  # noqa: PLC0415 - only where objects are not given
 
@@ -171,7 +173,9 @@ def _objects(domain: Domain, facts: Iterable[str | Atom]) -> list[Object]:
         try:
             atom = parse_atom(fact) if isinstance(fact, str) else fact
         except NotationError:
-            continue  # told with its place when the problem is declared
+            continue  # told when the problem is declared
+        if not isinstance(atom, Atom):
+            continue  # as above
         predicate = domain.model.predicates.get(atom.predicate)
         for arg, parameter in zip(atom.args, predicate.parameters if predicate else (), strict=False):
             if arg not in constants and (arg not in found or found[arg] == ("object",)):
