@@ -77,6 +77,7 @@ class Task:
     one fact of each variable holds in any reachable state. `mutexes` are all groups of facts of which this is known;
     they may overlap. `initial` holds no derived fact. `unreachable_goal`
     is a part of the goal that no relaxed plan reaches: then the task is proved unsolvable, and the rest may be empty.
+    No state on a plan has both facts of one of the `conflicts`, though states that are reached may; none is derived.
     `resolution` divides integer costs into the problem's units (cost 250 at resolution 100 means 2.5).
     """
 
@@ -90,6 +91,7 @@ class Task:
     unreachable_goal: Formula | None = None
     derived: frozenset[int] = field(default=frozenset())
     mutexes: tuple[tuple[int, ...], ...] = ()
+    conflicts: tuple[tuple[int, int], ...] = ()
 
     @property
     def fields(self) -> list[tuple[int, ...]]:

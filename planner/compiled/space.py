@@ -61,6 +61,7 @@ class Effects:
             conjunction(task.goal, packing),
             tree,
             _axioms(task, packing),
+            conjunctions(task.conflicts, packing),
         )
 
 

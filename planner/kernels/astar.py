@@ -8,6 +8,7 @@ from planner.kernels.buckets import put, take
 from planner.kernels.data import (
     CLOSED,
     EVALUATED,
+    INFINITE,
     LOOKED_UP,
     WAITING,
     Exploration,
@@ -48,7 +49,7 @@ from planner.kernels.numbers import (
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
 from planner.kernels.scp import Tables, scp
-from planner.kernels.states import apply, holds
+from planner.kernels.states import apply, holds, is_useless
 from planner.kernels.successors import applicable
 
 BLIND: Final = 0
@@ -170,6 +171,8 @@ def _expand(
         bound = nodes.bound[state] - space.actions.cost[action]
         if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
+        if child == number[STATES] and is_useless(space, registry.state, child * words):
+            bound = INFINITE
         _reached(number, nodes, waiting, state, action, child, nodes.cost[state] + space.actions.cost[action], bound)
     if kind >= LM_CUT:
         _lose(landmarks, state, -1)

@@ -108,6 +108,8 @@ class Axioms(NamedTuple):
 class Space(NamedTuple):
     """The state space: how states are packed, what actions do, what the goal is (conjunction 0 of `goal`).
 
+    No state on a plan has what one of the conjunctions of `never` says.
+
     `conditions` are those of the conditional effects, whose changes are `conditional`.
     """
 
@@ -119,6 +121,7 @@ class Space(NamedTuple):
     goal: Conditions
     tree: Tree
     axioms: Axioms
+    never: Conditions
 
 
 class Registry(NamedTuple):

@@ -17,6 +17,15 @@ def holds(conditions: Conditions, number: int, state: Words, base: int) -> bool:
 
 
 @kernel
+def is_useless(space: Space, state: Words, base: int) -> bool:
+    """Return whether no plan goes through the state whose words begin at `state[base]`, as two of its facts say."""
+    for pair in range(len(space.never.start) - 1):  # noqa: SIM110 - kernels have no generators
+        if holds(space.never, pair, state, base):
+            return True
+    return False
+
+
+@kernel
 def change(changes: Changes, number: int, state: Words, base: int) -> None:
     """Carry out assignment `number` on the state whose words begin at `state[base]`, in place."""
     for index in range(changes.start[number], changes.start[number + 1]):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from operator import itemgetter
 
-from planner.annotations import TYPE_CHECKING, Protocol
+from planner.annotations import TYPE_CHECKING, Final, Protocol
 from planner.budget import never
 from planner.mutexes.groups import grouped
 from planner.mutexes.pairs import Pairs, Pause, Rows, Sharpened
 from planner.mutexes.smaller import smaller
 from planner.mutexes.values import Assignments, assignments
-from planner.records import dataclass
-from planner.task import State, Task
+from planner.records import dataclass, replace
+from planner.task import State, Task, bits, facts_of
 
 if TYPE_CHECKING:
     from planner.compiled.lists import Entries
+
+MOST: Final = 4_000
+"""Conflicts that search looks for in each state, at most."""
 
 
 class Knowledge(Protocol):
@@ -112,7 +116,19 @@ class Pruning:
         unreachable, excluded = (
             Mutexes(rows, values, self._assignments.size) for rows in (self._unreachable, self._excluded)
         )
-        return Pruned(grouped(task, unreachable), actions, facts, self._solvable, unreachable, excluded)
+        task = replace(
+            grouped(task, unreachable), conflicts=tuple(islice(_conflicts(task, unreachable, excluded), MOST))
+        )
+        return Pruned(task, actions, facts, self._solvable, unreachable, excluded)
+
+
+def _conflicts(task: Task, unreachable: Mutexes, excluded: Mutexes) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of facts, none of them derived, that states may have which are reached, but none on a plan."""
+    base = ~bits(task.derived)
+    for fact in range(len(task.facts)):
+        if fact not in task.derived:
+            others = excluded[fact] & ~unreachable[fact] & base
+            yield from [(fact, other) for other in facts_of(others >> fact << fact)]
 
 
 def _knowledge(task: Assignments, entries: Entries | None, check: Callable[[], None]) -> Knowledge:

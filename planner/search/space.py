@@ -11,7 +11,7 @@ from functools import cached_property
 
 from planner.closure import Closure
 from planner.search.successors import Applicable, applicable_finder
-from planner.task import State, Task, bits
+from planner.task import State, Task, bits, facts_of
 
 Conditional = tuple[State, State, State]
 """An effect as bits: its condition, what it adds, what it keeps (all but what it deletes)."""
@@ -29,6 +29,8 @@ class Space:
         self.goal = bits(task.goal)
         self.close: Callable[[State], State] | None = Closure(task) if task.has_axioms else None
         """Adds the derived facts to a state; None where nothing is derived."""
+        self._conflicts = _rows(task.conflicts)
+        self._conflicting = bits(self._conflicts)
         self._added = [bits(action.adds) for action in task.actions]
         self._kept = [~bits(action.deletes) for action in task.actions]
         self._conditional: dict[int, list[Conditional]] = {
@@ -66,12 +68,18 @@ class Space:
         return self.applicable(self.closed(state))
 
     def successors(self, state: State) -> list[tuple[int, State]]:
-        """Return `(action, next state)` for every action that can be applied in `state`."""
+        """Return `(action, next state)` for every action that can be applied in `state`, but for conflicts."""
         full = self.closed(state)
         if self._conditional:
-            return [(action, self._apply(action, state, full)) for action in self.applicable(full)]
-        added, kept = self._added, self._kept
-        return [(action, state & kept[action] | added[action]) for action in self.applicable(full)]
+            found = [(action, self._apply(action, state, full)) for action in self.applicable(full)]
+        else:
+            added, kept = self._added, self._kept
+            found = [(action, state & kept[action] | added[action]) for action in self.applicable(full)]
+        return [each for each in found if not self._is_useless(each[1])] if self._conflicts else found
+
+    def _is_useless(self, state: State) -> bool:
+        """Return whether no plan goes through `state`, as two of its facts say."""
+        return any(state & self._conflicts[fact] for fact in facts_of(state & self._conflicting))
 
     def apply(self, action: int, state: State) -> State:
         """Return the state after `action`, whether or not it can be applied in `state`."""
@@ -95,3 +103,11 @@ class Space:
                 added |= adds
                 conditions |= condition
         return kept, added, conditions
+
+
+def _rows(pairs: Iterable[tuple[int, int]]) -> dict[int, State]:
+    """Return the second facts of `pairs` by the first."""
+    rows: dict[int, State] = {}
+    for one, other in pairs:
+        rows[one] = rows.get(one, 0) | 1 << other
+    return rows

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from search_twins import action, fact_names, random_task
 
 from planner.compiled import library
+from planner.compiled.astar import CompiledAstar
+from planner.compiled.board import Board
 from planner.compiled.pairs import CompiledPairs
+from planner.heuristics import REGISTRY
 from planner.mutexes import pruned
 from planner.mutexes.pairs import Pairs
 from planner.mutexes.values import assignments
+from planner.search import Run, Space
+from planner.search.astar import astar
 from planner.task import Task
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -90,6 +97,39 @@ def test_goals_that_exclude_each_other_are_proved_so(entries):
     found = pruned(lamp(THERE, LIT), entries=entries)
     assert not found.solvable
     assert not found.actions
+
+
+def halves() -> Task:
+    """Two halves are painted; a picture is finished, and wiped, with one of them blank."""
+    left, no_left, right, no_right, done = range(5)
+    actions = [
+        action(0, precondition=[no_left], adds=[left], deletes=[no_left]),
+        action(1, precondition=[no_right], adds=[right], deletes=[no_right]),
+        action(2, precondition=[left, no_right], adds=[done, no_left], deletes=[left], cost=5),
+        action(3, precondition=[right, no_left], adds=[done, no_right], deletes=[right], cost=5),
+    ]
+    variables = ((left, no_left), (right, no_right), (done,))
+    return Task(fact_names(5), variables, (no_left, no_right), (no_left, no_right, done), tuple(actions))
+
+
+@pytest.mark.parametrize("entries", [None, PLAIN])
+def test_states_that_lead_nowhere_are_left_out(entries):
+    task = pruned(halves()).task
+    assert task.conflicts == ((0, 2),)
+    free = replace(task, conflicts=())
+    cut, whole = (explored(each, entries) for each in (task, free))
+    assert cut.limit == whole.limit == 6
+    assert cut.expanded < whole.expanded
+
+
+def explored(task: Task, entries) -> Run:
+    run = Run()
+    if entries is None:
+        steps = astar(Space(task), REGISTRY["blind"].build(task, [], lambda: None), run)
+    else:
+        steps = CompiledAstar(Board(task, entries), "blind").steps(run)
+    finished(steps)
+    return run
 
 
 def test_work_is_stopped_in_time():
