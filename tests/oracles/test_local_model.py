@@ -38,7 +38,7 @@ def endpoint():
     del server
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 def test_a_model_on_this_machine_fills_parameters_that_fit_their_types(endpoint, monkeypatch) -> None:
     from typing import Annotated, Literal
 
@@ -54,7 +54,7 @@ def test_a_model_on_this_machine_fills_parameters_that_fit_their_types(endpoint,
     meter = Meter()
 
     async def run():
-        settings = Settings("local", endpoint, timeout=60, retries=0, most_tokens=200, temperature=0.0)
+        settings = Settings("local", endpoint, timeout=300, retries=0, most_tokens=200, temperature=0.0)
         async with Client(settings) as client:
             filler = Filler(client, "Send the report to Alice, two copies.", meter=meter)
             return await Executor(world, fill=filler).run(domain.problem(goal=["sent"]))
@@ -81,7 +81,7 @@ def test_a_sentence_becomes_a_plan_that_is_carried_out_on_this_machine_alone(end
         return True
 
     async def say():
-        settings = Settings("local", endpoint, timeout=100, retries=0, most_tokens=200, temperature=0.0, small=True)
+        settings = Settings("local", endpoint, timeout=300, retries=0, most_tokens=200, temperature=0.0, small=True)
         async with Client(settings) as client:
             world = SimulatedWorld(problem).world
             agent = Agent(world, problem, model=client, confirm=confirm, approve=lambda _: True)
