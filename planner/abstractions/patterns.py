@@ -15,12 +15,13 @@ from planner.abstractions.moves import Moves
 Pattern = tuple[int, ...]
 
 
-def interesting(moves: Moves, most: int) -> Iterator[Pattern]:
-    """Yield the interesting patterns of up to `most` variables, by their size."""
+def interesting(moves: Moves, most: int, *, least: int = 1) -> Iterator[Pattern]:
+    """Yield the interesting patterns of `least` to `most` variables, by their size."""
     needed_by, changed_with = _links(moves)
     level: dict[Pattern, None] = dict.fromkeys([(variable,) for variable in sorted(moves.goal)])
     for size in range(1, most + 1):
-        yield from level
+        if size >= least:
+            yield from level
         if size < most:
             level = dict.fromkeys(
                 [

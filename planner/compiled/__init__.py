@@ -9,7 +9,8 @@
     process    decision processes as arrays    trials     Monte-Carlo tree search on them
     policies   what comes of that              hopes      what may be hoped for in a state
     accounts   what was done, for statistics   searches   which searches there are
-    abstractions  projections as arrays        partitions   how they share costs
+    abstractions  projections as arrays        sharing    how these share costs
+    partitions    several ways to do so        samples    states for which these are good
     pairs      which facts may hold together
 
 `planner.kernels` has the inner loops.

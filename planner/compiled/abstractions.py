@@ -39,6 +39,7 @@ class Projections:
         self._arrays = packed_moves(task, moves)
         self._shop = _workshop(len(moves.sizes), len(task.actions))
         self.patterns: list[Pattern] = []
+        self.number: dict[Pattern, int] = {}
         self.counts = zeros(kernel.COUNTS)
         self.spaces = Abstractions(*(index([0]) * FEW for _ in Abstractions._fields))
         self.rank = empty_index(FEW)
@@ -65,6 +66,7 @@ class Projections:
                 break
             self._grow()
         if outcome == n.DONE:
+            self.number[pattern] = len(self.patterns)
             self.patterns.append(pattern)
             self.first_rank.append(ranks)
         return outcome == n.DONE
@@ -75,16 +77,15 @@ class Projections:
         self.spaces = Abstractions(*[lengthened(each, 2 * len(each)) for each in spaces])
         lengthened(self.rank, max(2 * len(self.rank), len(self.rank) + wanted))
 
-    def lookup(self, numbers: Iterable[int]) -> Lookup:
-        """Return how the states of these projections are found."""
+    def lookup(self, patterns: Iterable[Pattern]) -> Lookup:
+        """Return how the states of the projections to `patterns` are found."""
         coding, starts, ranks, first = self._packed.coding, [0], index([]), []
         places: list[tuple[int, int]] = []
-        for number in numbers:
-            pattern = self.patterns[number]
+        for pattern in patterns:
             places += zip(pattern, factors(self._moves, pattern), strict=True)
             starts.append(len(places))
             first.append(len(ranks))
-            begin = self.first_rank[number]
+            begin = self.first_rank[self.number[pattern]]
             ranks += self.rank[begin : begin + self._moves.product(pattern)]
         return Lookup(
             index(starts),

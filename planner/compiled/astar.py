@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Generator, Sequence
 from typing import Any, Final
 
 from planner.compiled.accounts import MOST_COST, WORK, Accounts, were_cut_off
@@ -11,7 +13,7 @@ from planner.compiled.partitions import Partitions
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
-from planner.kernels.data import NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.kernels.data import CLOSED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
 from planner.kernels.scp import Tables
 from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
@@ -23,6 +25,14 @@ KINDS: Final = {
     "lmcut": kernel.LM_CUT,
     "scp+lmcut": kernel.BOTH,
 }
+FIRST_RENEWAL: Final = 600_000_000
+"""Steps of search after which better abstractions are looked for: again when there were twice as many, and so on."""
+RENEWING: Final = 4
+"""The part of the time of the search that this takes: one in so many."""
+LOOKED_AT: Final = 2_000
+"""States that are drawn for that, ..."""
+MOST_SAMPLES: Final = 300
+"""... and of how many of them, at most, none was expanded."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -60,6 +70,7 @@ class CompiledAstar:
         self._tables: Tables = hollow(Tables)
         if heuristic not in {"blind", "scp"}:
             self._relaxed, self._room = board.relaxed, board.exploration
+        self._spent, self._next = 0, FIRST_RENEWAL
         self._number = zeros(n.HOW_MANY)
         self._number[n.FREE] = NOTHING
         self._number[n.PENDING] = -1
@@ -92,15 +103,12 @@ class CompiledAstar:
     def steps(self, run: Run) -> Steps:
         """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
         number, accounts = self._number, Accounts(run, self._number)
-        if self._kind in {kernel.SCP, kernel.BOTH}:
-            partitions = Partitions(self._board)
-            yield from partitions.prepare()
-            self._tables = partitions.tables
+        partitions = yield from self._prepared()
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
             memory = self._memory
-            accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks)
+            accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables)
             if outcome == n.FOUND:
                 run.found(self._plan(), number[n.CURRENT_F])
             if outcome == n.EXHAUSTED and were_cut_off(run, memory.nodes.cost):
@@ -112,6 +120,36 @@ class CompiledAstar:
             if outcome == n.FULL and not self._grow():
                 return Ending.INCOMPLETE
             yield
+            if partitions is not None:
+                yield from self._renew(partitions)
+
+    def _prepared(self) -> Generator[None, None, Partitions | None]:
+        """Prepare what the search asks for estimates, if it goes by abstractions."""
+        if self._kind not in {kernel.SCP, kernel.BOTH}:
+            return None
+        partitions = Partitions(self._board)
+        yield from partitions.prepare()
+        self._tables = partitions.tables
+        return partitions
+
+    def _renew(self, partitions: Partitions) -> Generator[None, None, None]:
+        """From time to time, find better abstractions for states that wait, and estimate these again."""
+        self._spent += self._number[n.WORK]
+        if self._spent < self._next:
+            return
+        work, self._spent, self._next = self._next // RENEWING, 0, 2 * self._next
+        if (yield from partitions.renew(self._some_states(), work)):
+            self._tables = partitions.tables
+            stages = self._memory.nodes
+            self._board.entries["reconsider"](stages, self._number[n.STATES], int(self._kind == kernel.SCP))
+
+    def _some_states(self) -> list[Sequence[int]]:
+        """Return states at random that were not expanded."""
+        words, memory = self._board.packed.words, self._memory
+        draw = random.Random(self._next)  # noqa: S311 - no secret
+        chosen = draw.sample(range(self._number[n.STATES]), min(LOOKED_AT, self._number[n.STATES]))
+        waiting = [state for state in chosen if memory.nodes.stage[state] != CLOSED][:MOST_SAMPLES]
+        return [memory.registry.state[state * words : (state + 1) * words] for state in waiting]
 
     def _call(self) -> int:
         memory = self._memory

@@ -1,27 +1,27 @@
 """Sharing costs among abstractions in several orders, that are good for different states.
 
-An order is made for a state: those come first that estimate much of it and take little of what others need. It is kept
-if it is better for some sample than all before it (Seipp, Keller and Helmert, 2020).
+An order is made for a state: those come first that estimate much of it and take little of what others need. Or it is
+one that was kept, with another abstraction first. It is kept if it is better for some sample than all before it (Seipp,
+Keller and Helmert, 2020). While a search lasts, there are new projections and orders for states that it has met (Seipp,
+2021).
 """
 
 from __future__ import annotations
 
+import random
 from array import array
 from collections.abc import Generator, Iterable, Sequence
-from itertools import accumulate, islice, pairwise
+from itertools import pairwise
 from typing import Final
 
-from planner.abstractions.moves import moves
-from planner.abstractions.partition import best_order
+from planner.abstractions.moves import Moves, moves
 from planner.abstractions.patterns import Pattern, grown, interesting
 from planner.compiled.abstractions import Projections
-from planner.compiled.accounts import WORK
-from planner.compiled.arrays import empty_index, index, words, zeros
+from planner.compiled.arrays import empty_index, index, words
 from planner.compiled.board import Board
-from planner.kernels import abstractions as kernel
-from planner.kernels import numbers as n
-from planner.kernels import projections
-from planner.kernels.abstractions import NO_NEED, Shares
+from planner.compiled.samples import samples_of, walked
+from planner.compiled.sharing import Sharing, Turns
+from planner.kernels import projections as n
 from planner.kernels.scp import Samples, Tables
 from planner.records import dataclass
 
@@ -29,35 +29,33 @@ SMALL: Final = 2
 """Variables of the patterns that come first, ..."""
 LARGEST: Final = 3
 """... and of those all of which are looked at if there is the time."""
-GROWN: Final = 100
-"""Larger patterns, ..."""
 SIZES: Final = (10_000, 50_000, 2_000)
-"""... and how many states they may have."""
+"""States that larger patterns may have."""
+UNTIL: Final = (30, 60, 100)
+"""Percent of what is allowed up to which there are small patterns, larger ones, and those in between."""
 PATTERN: Final = 50_000
 """Steps of inner loops that making a projection takes beside its own."""
-LONGEST: Final = 1000
-"""Steps of random walks, on average."""
-NARROW: Final = 4
+KNOWN: Final = 100
+"""Patterns in a row that there are already: no others are expected then."""
+NARROW: Final = 3
 """Orders after which abstractions that were of no use in any of them are left out."""
 SAMPLES: Final = 1000
 MOST_STATES: Final = 2_000_000
-"""Abstract states altogether."""
+"""Abstract states at a time."""
 MOST_TRANSITIONS: Final = 8_000_000
-MOST_VALUES: Final = 50_000_000
+MOST_VALUES: Final = 25_000_000
 """Distances that are kept, of all orders together."""
-BUILDING: Final = 500_000_000
-"""Steps of inner loops in which projections are made."""
-SHARING: Final = 400_000_000
+BUILDING: Final = 400_000_000
+"""Steps of inner loops in which projections are made at first."""
+SHARING: Final = 250_000_000
 """The same for finding orders."""
-
-Turns = Generator[None, None, None]
 
 
 @dataclass(slots=True)
 class Order:
-    """One way to share costs: for each abstraction that has any, where its distances begin in `values`."""
+    """One way to share costs: the patterns that have any, and where the distances of each begin in `values`."""
 
-    parts: list[int]
+    patterns: list[Pattern]
     base: list[int]
     values: array[int]
 
@@ -68,133 +66,101 @@ class Partitions:
     def __init__(self, board: Board, *, samples: int | None = None) -> None:
         self._board = board
         self._most_samples = SAMPLES if samples is None else samples
-        self._draw = zeros(n.HOW_MANY)
         self.orders: list[Order] = []
-        self._used: set[int] = set()
-        self.tried = 0
-        """Orders that were looked at."""
-        self.projections: Projections
+        self._draw = random.Random(0)  # noqa: S311 - no secret
+        self._useful: set[Pattern] = set()
+        self._sharing: Sharing
+        self._moves: Moves
 
     def prepare(self) -> Turns:
         """Make projections, and find orders, for as long as both may take; yields often."""
-        board = self._board
-        made = moves(board.task, board.packed, board.check)
+        made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
         yield
-        self.projections = Projections(board.task, made, board.packed, board.entries)
-        small, large = interesting(made, SMALL), interesting(made, LARGEST)
-        for patterns, part in ((small, 3), (islice(grown(made, SIZES), GROWN), 2), (large, 1)):
-            yield from self._make(patterns, part)
-        self._measure()
-        yield from self._compare()
-        self.samples = yield from self._walked()
-        yield from self._find(self.samples, SHARING)
+        self._sources = (interesting(made, SMALL), grown(made, SIZES), interesting(made, LARGEST, least=SMALL + 1))
+        yield from self._collect(BUILDING)
+        samples = yield from walked(self._board, self._sharing, self._most_samples)
+        yield from self._find(samples, SHARING)
 
-    def _make(self, patterns: Iterable[Pattern], part: int) -> Turns:
-        """Make projections to `patterns` until this part of what is allowed is used up."""
-        counts, work = self.projections.counts, 0
-        for pattern in patterns:
-            full = counts[projections.STATES] > MOST_STATES or counts[projections.EDGES] > MOST_TRANSITIONS // part
-            if full or work > BUILDING // part:
-                return
-            if pattern not in self.projections.patterns:
-                self.projections.add(pattern)
-                work += counts[projections.WORK] + PATTERN
-                yield
+    def renew(self, states: Sequence[Sequence[int]], work: int) -> Generator[None, None, bool]:
+        """Find orders with new projections that are good for `states`, given by their words, for so many steps.
 
-    def _measure(self) -> None:
-        """Note how large the projections are, and make room for what is done with them."""
-        made = self.projections
-        self._every = range(len(made.patterns))
-        self._useful: Sequence[int] = self._every
-        starts = made.spaces.state_start[: len(self._every) + 1]
-        self._sizes = [after - before for before, after in pairwise(starts)]
-        edges = made.spaces.edge_start
-        self._works = [8 * (edges[after] - edges[before]) + 20 * (after - before) for before, after in pairwise(starts)]
-        self._shares = room_for(made, self._board.costs)
-        self._base = words(accumulate(self._sizes, initial=0))
-        self._alone, self._table = empty_index(self._base[-1]), empty_index(self._base[-1])
-        self._stolen = zeros(len(self._every))
-        self._lookup = made.lookup(self._every)
+        Returns whether any was found.
+        """
+        before = len(self.orders)
+        yield from self._collect(work // 2)
+        samples = samples_of(self._board, self._sharing, states)
+        for order in self.orders:
+            self._board.entries["judge"](self._shown([order]), samples)
+        yield from self._find(samples, work // 2)
+        return len(self.orders) > before
 
-    def _compare(self) -> Turns:
-        """Find out what each abstraction is worth by itself, and what it takes of the costs that others need."""
-        shares, order = self._shares, self._useful
-        shares.cost[:] = words(self._board.costs)
-        shares.total[:] = zeros(len(shares.total))
-        base = words(self._base[number] for number in order)
-        for mode in (kernel.INDEPENDENT, kernel.STOLEN):
-            yield from self._run(mode, order, base, self._alone)
-
-    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Turns:
-        """Share costs among the abstractions of `order`."""
-        numbers, at = index(order), 0
-        share = self._board.entries["share"]
-        while at < len(numbers):
-            at = share(mode, WORK, at, self.projections.spaces, self._shares, numbers, base, table, self._stolen)
+    def _collect(self, work: int) -> Turns:
+        """Make new projections beside those that are of use, for about so many steps."""
+        board = self._board
+        found = Projections(board.task, self._moves, board.packed, board.entries)
+        for pattern in sorted(self._useful.union(*(order.patterns for order in self.orders))):
+            found.add(pattern)
             yield
-
-    def _walked(self) -> Generator[None, None, Samples]:
-        """Return samples: the initial state, and where random walks end."""
-        board, most, parts = self._board, self._most_samples, len(self._every)
-        samples = Samples(
-            zeros(3), zeros((most + 2) * board.packed.words), index([0]) * (most * parts), words([-1]) * most
-        )
-        for word, value in enumerate(board.initial):
-            samples.state[word] = value
-        shown = Tables(self._lookup, index([0]), index([]), words([]), index([]), samples.at)
-        if not board.entries["place"](shown, samples.state):
-            return samples
-        samples.counts[0] = 1
-        average = max(1, sum(board.costs) // max(1, board.actions))
-        far = max(self._values(samples, 0), default=0)
-        length = max(2, min(LONGEST, 2 * far // average))
-        walk = board.entries["walk"]
-        while not walk(WORK, length, self._draw, board.space, self._lookup, samples, board.found, board.stack):
-            yield
-        return samples
-
-    def _values(self, samples: Samples, sample: int) -> list[int]:
-        """Return what each abstraction by itself estimates of a sample."""
-        parts, alone = len(self._every), self._alone
-        states = samples.at[sample * parts : (sample + 1) * parts]
-        return [alone[base + state] for base, state in zip(self._base, states, strict=False)]
-
-    def _find(self, samples: Samples, most: int) -> Turns:
-        """Try orders for one sample after the other, for about so many steps."""
         spent = 0
+        for patterns, until in zip(self._sources, UNTIL, strict=True):
+            known = 0
+            for pattern in patterns:
+                known = known + 1 if pattern in found.number else 0
+                if not known:
+                    found.add(pattern)
+                    spent += found.counts[n.WORK] + PATTERN
+                    yield
+                edges, states = found.counts[n.EDGES], found.counts[n.STATES]
+                if (
+                    known == KNOWN
+                    or 100 * spent > until * work
+                    or 100 * edges > until * MOST_TRANSITIONS
+                    or 100 * states > until * MOST_STATES
+                ):
+                    break
+        self._sharing = Sharing(board, found)
+        yield from self._sharing.compare(self._sharing.every)
+
+    def _find(self, samples: Samples, work: int) -> Turns:
+        """Try orders for one sample after the other, for about so many steps after those that show what is of use."""
+        sharing, spent = self._sharing, 0
+        useful = {pattern for order in self.orders for pattern in order.patterns}
         for sample in range(samples.counts[0]):
-            if spent > most or sum(len(order.values) for order in self.orders) > MOST_VALUES:
+            if spent > work or sum(len(order.values) for order in self.orders) > MOST_VALUES:
                 break
-            values = self._values(samples, sample)
-            places = best_order([values[part] for part in self._useful], self._stolen)
-            order = [self._useful[place] for place in places]
-            base = words(accumulate([self._sizes[number] for number in order], initial=0))
-            self._shares.cost[:] = words(self._board.costs)
-            yield from self._run(kernel.IN_ORDER, order, base, self._table)
-            spent += sum([self._works[number] for number in order])
-            self._judge(samples, order, base)
-            if self.tried == NARROW:
-                self._useful = sorted(self._used)
-                yield from self._compare()
+            order = (
+                self._changed(samples, sample)
+                if sample > NARROW and sample % 2
+                else sharing.best_order(samples, sample)
+            )
+            made = yield from sharing.share(order)
+            if sample >= NARROW:
+                spent += sum([sharing.works[number] for number in order])
+            if (better := self._board.entries["judge"](made, samples)) or sample < NARROW:
+                kept = self._kept(made)
+                if better:
+                    self.orders.append(kept)
+                useful.update(kept.patterns)
+            if sample + 1 == NARROW:
+                yield from sharing.compare(sorted([sharing.projections.number[pattern] for pattern in useful]))
+        self._useful = useful
 
-    def _judge(self, samples: Samples, order: list[int], base: array[int]) -> None:
-        """Keep the order, whose distances are in the table, if it is better for any sample than those before it."""
-        shown = Tables(self._lookup, index([0, len(order)]), index(order), base[:-1], self._table, empty_index(1))
-        better = self._board.entries["judge"](shown, samples)
-        if better or self.tried < NARROW:
-            kept = self._kept(order, base)
-            if better or not self.orders:
-                self.orders.append(kept)
-            self._used.update(kept.parts)
-        self.tried += 1
+    def _changed(self, samples: Samples, sample: int) -> list[int]:
+        """Return an order that was kept, with one more of the abstractions at its front."""
+        number, order = self._sharing.projections.number, self._draw.choice(self.orders)
+        before = [number[pattern] for pattern in order.patterns]
+        values = self._sharing.values(samples, sample)
+        first = [number for number in self._sharing.useful if values[number]]
+        rest = [number for number in self._sharing.useful if number not in before]
+        return [*dict.fromkeys([self._draw.choice(first), *before, *rest])] if first else [*before, *rest]
 
-    def _kept(self, order: Sequence[int], base: Sequence[int]) -> Order:
+    def _kept(self, made: Tables) -> Order:
         """Return what an order is worth keeping of: distances that are not all 0."""
         kept = Order([], [], index([]))
-        for number, (begin, end) in zip(order, pairwise(base), strict=True):
-            values = self._table[begin:end]
+        for number, (begin, end) in zip(made.part, pairwise(made.base), strict=True):
+            values = made.value[begin:end]
             if max(values, default=0):
-                kept.parts.append(number)
+                kept.patterns.append(self._sharing.projections.patterns[number])
                 kept.base.append(len(kept.values))
                 kept.values += values
         return kept
@@ -202,36 +168,25 @@ class Partitions:
     @property
     def tables(self) -> Tables:
         """What the orders come to."""
-        used = sorted({number for order in self.orders for number in order.parts})
         if not self.orders:  # the initial state is dead
-            used = [*self._every]
-        place = {number: place for place, number in enumerate(used)}
-        starts, parts, bases, values = [0], index([]), words([]), index([])
-        for order in self.orders:
-            parts.extend(index(place[number] for number in order.parts))
+            return Tables(self._sharing.lookup, index([0]), index([]), words([]), index([]), self._room())
+        used = sorted({pattern for order in self.orders for pattern in order.patterns})
+        place = {pattern: place for place, pattern in enumerate(used)}
+        made = self._joined(self.orders, place)
+        return made._replace(lookup=self._sharing.projections.lookup(used))
+
+    def _shown(self, orders: Iterable[Order]) -> Tables:
+        """Return `orders` over all projections."""
+        return self._joined(orders, self._sharing.projections.number)
+
+    def _joined(self, orders: Iterable[Order], number: dict[Pattern, int]) -> Tables:
+        starts, parts, bases, values = index([0]), index([]), words([]), index([])
+        for order in orders:
+            parts.extend(index(number[pattern] for pattern in order.patterns))
             bases.extend(words(len(values) + base for base in order.base))
             values.extend(order.values)
             starts.append(len(parts))
-        return Tables(self.projections.lookup(used), index(starts), parts, bases, values, empty_index(len(used) + 1))
+        return Tables(self._sharing.lookup, starts, parts, bases, values, self._room())
 
-
-def room_for(projections: Projections, costs: Iterable[int]) -> Shares:
-    """Return room for sharing `costs` among `projections`."""
-    spaces, left = projections.spaces, words(costs)
-    states = spaces.state_start[: len(projections.patterns) + 1]
-    edges = [spaces.edge_start[state] for state in states]
-    groups = _widest(spaces.group_start[: len(states)])
-    return Shares(
-        left,
-        zeros(len(left)),
-        words([NO_NEED]) * len(left),
-        zeros(groups),
-        zeros(groups),
-        zeros(_widest(states) + _widest(edges)),
-        empty_index(_widest(states) + _widest(edges)),
-        zeros(_widest(states)),
-    )
-
-
-def _widest(starts: Sequence[int]) -> int:
-    return max([after - before for before, after in pairwise(starts)], default=0)
+    def _room(self) -> array[int]:
+        return empty_index(len(self._sharing.every) + 1)

@@ -113,6 +113,16 @@ def astar(
     return PAUSED
 
 
+@entry
+@kernel
+def reconsider(nodes: Nodes, count: int, also_evaluated: int) -> int:
+    """Let the first `count` states be estimated again before they are expanded; returns 0."""
+    for state in range(count):
+        if nodes.stage[state] == LOOKED_UP or (also_evaluated and nodes.stage[state] == EVALUATED):
+            nodes.stage[state] = WAITING
+    return 0
+
+
 @kernel
 def _estimate(
     kind: int,

@@ -114,6 +114,7 @@ def project(moves: Moves, pattern: Pattern, shop: Workshop, spaces: Abstractions
     for place in range(len(pattern.variable)):
         shop.position[pattern.variable[place]] = NOTHING
     if edges < 0:
+        counts[WORK] += 20 * len(shop.source)
         return EXHAUSTED
     _look(moves, pattern, shop, states, edges)
     counts[WORK] += 10 * states + 20 * edges

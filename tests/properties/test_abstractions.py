@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import accumulate, combinations, islice
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from search_twins import closed, is_goal, perfect, random_task, reachable
+from search_twins import closed, finished, is_goal, perfect, random_task, reachable, replayed
 
 from planner.abstractions.moves import moves
 from planner.abstractions.partition import best_order, shared, stolen
@@ -17,16 +18,19 @@ from planner.abstractions.patterns import grown, interesting
 from planner.abstractions.projection import exclusion, factors, project
 from planner.abstractions.space import DEAD
 from planner.budget import never
-from planner.compiled import library, partitions
+from planner.compiled import astar, library, partitions
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words, zeros
+from planner.compiled.astar import CompiledAstar
 from planner.compiled.board import Board
 from planner.compiled.packing import packing
-from planner.compiled.partitions import Partitions, room_for
+from planner.compiled.partitions import Partitions
+from planner.compiled.sharing import room_for
 from planner.heuristics import REGISTRY
 from planner.kernels.abstractions import IN_ORDER, INDEPENDENT, STOLEN
 from planner.kernels.data import INFINITE, NOTHING
 from planner.kernels.scp import scp
+from planner.search.run import Ending, Run
 from planner.task import INFINITY, bits
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
@@ -162,6 +166,30 @@ def test_estimates_by_kernels_are_admissible_and_consistent(seed):
         assert estimate(state) <= cheapest[state]
         for action, child in below:
             assert min(estimate(state), INFINITE) <= task.actions[action].cost + estimate(child)
+
+
+@settings(max_examples=15)
+@given(seeds)
+def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
+    task = task_of(seed)
+    best = perfect(task)[frozenset(task.initial)]
+    for heuristic in ("scp", "scp+lmcut"):
+        run, renewed = Run(), []
+        with patch.multiple(astar, FIRST_RENEWAL=1, RENEWING=1), patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+            search = CompiledAstar(Board(task, PLAIN), heuristic, work=20, room=1)
+            with patch.object(Partitions, "renew", counted(Partitions.renew, renewed)):
+                assert finished(search.steps(run)) is Ending.EXHAUSTED
+        assert run.limit == run.lower_bound == best
+        assert run.plan is None or replayed(task, run.plan) == best
+        assert renewed or run.expanded < 20
+
+
+def counted(method, calls):
+    def counting(*arguments):
+        calls.append(arguments)
+        return method(*arguments)
+
+    return counting
 
 
 @settings(max_examples=40)
