@@ -34,7 +34,7 @@ PATIENCE: Final = 0.3
 PRUNING: Final = 3.0
 """Seconds for that."""
 FEWER: Final = 0.98
-"""The part of the actions that may be left if that search is to begin again without the others."""
+"""The part of the actions that may be left, unless states are left out, if that search is to begin again."""
 
 
 def chosen(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:
@@ -74,7 +74,7 @@ def proving(workplace: Workplace) -> Steps:
     pruned = yield from workplace.without_needless(PRUNING)
     if pruned is not None and not pruned.solvable:
         return Ending.EXHAUSTED
-    if pruned is None or len(pruned.actions) > FEWER * len(workplace.task.actions):
+    if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
         return (yield from steps)
     steps.close()
     return (yield from workplace.elsewhere(pruned, lambda left: left.search("astar")))
