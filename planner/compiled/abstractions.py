@@ -27,6 +27,8 @@ MOST_EDGES: Final = 400_000
 MOST_RULES: Final = 1 << 15
 MOST_KEY: Final = 1 << 62
 """Rules are numbers below this."""
+MOST_VALUES: Final = 20_000
+"""Values of all variables up to which pairs of them are looked at: they take 50 MB then."""
 FEW: Final = 1 << 12
 """Elements for which there is room at first."""
 
@@ -122,8 +124,10 @@ def packed_moves(task: Task, moves: Moves) -> kernel.Moves:
 
 
 def _excluded(task: Task, moves: Moves) -> array[int]:
-    """Return which values are never together, a row of bits for each."""
+    """Return which values are never together, a row of bits for each; nothing if there are too many."""
     first = list(accumulate(moves.sizes, initial=0))
+    if first[-1] > MOST_VALUES:
+        return index([])
     rows = [0] * first[-1]
     for group in task.mutexes:
         numbers = [first[place[0]] + place[1] for fact in group if (place := moves.places[fact]) is not None]

@@ -31,7 +31,8 @@ class Moves(NamedTuple):
     Action a touches the variables of its list, and touch t has the options of its list: from the value `origin` (or
     any: `NOTHING`) to `target` (or as it was: `NOTHING`), where the conditions of its list hold: a variable and its
     value. `affecting` by variable are the actions that may change it. Variable v has `size[v]` values, which are
-    numbered together from `first[v]` on; where bit j of row i of `excluded` is set, they are never together.
+    numbered together from `first[v]` on; where bit j of row i of `excluded` is set, they are never together (it is
+    empty where that is not known).
     """
 
     touch_start: Index
@@ -258,7 +259,7 @@ def _possible(moves: Moves, pattern: Pattern, shop: Workshop) -> int:
     width = (moves.first[len(moves.first) - 1] + 31) >> 5
     for state in range(states):
         shop.stage[state] = POSSIBLE
-        for place in range(size):
+        for place in range(size if len(moves.excluded) else 0):
             one = moves.first[pattern.variable[place]] + _value(moves, pattern, state, place)
             for other in range(place):
                 two = moves.first[pattern.variable[other]] + _value(moves, pattern, state, other)

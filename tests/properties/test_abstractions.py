@@ -18,7 +18,7 @@ from planner.abstractions.patterns import grown, interesting
 from planner.abstractions.projection import exclusion, factors, project
 from planner.abstractions.space import DEAD
 from planner.budget import never
-from planner.compiled import astar, library, partitions
+from planner.compiled import abstractions, astar, library, partitions
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words, zeros
 from planner.compiled.astar import CompiledAstar
@@ -116,6 +116,19 @@ def test_kernels_make_the_same_abstractions(seed):
             for edge in range(*spaces.edge_start[state : state + 2])
         ]
         assert sorted(edges) == sorted((edge.source, edge.target, list(twin.groups[edge.group])) for edge in twin.edges)
+
+
+def test_where_there_are_too_many_pairs_they_are_not_looked_at():
+    task = task_of(6)
+    made = moves(task, packing(task), never)
+    with patch.object(abstractions, "MOST_VALUES", 0):
+        found = Projections(task, made, packing(task), PLAIN)
+    for pattern in interesting(made, 2):
+        assert found.add(pattern)
+        begin = found.first_rank[found.number[pattern]]
+        ranks = found.rank[begin : begin + made.product(pattern)]
+        twin = project(made, pattern, lambda *_: False)
+        assert [DEAD if rank == NOTHING else rank for rank in ranks] == twin.ranks
 
 
 @settings(max_examples=50)
