@@ -25,9 +25,9 @@ KINDS: Final = {
     "lmcut": kernel.LM_CUT,
     "scp+lmcut": kernel.BOTH,
 }
-FIRST_RENEWAL: Final = 600_000_000
+FIRST_RENEWAL: Final = 300_000_000
 """Steps of search after which better abstractions are looked for: again when there were twice as many, and so on."""
-RENEWING: Final = 4
+RENEWING: Final = 3
 """The part of the time of the search that this takes: one in so many."""
 LOOKED_AT: Final = 2_000
 """States that are drawn for that, ..."""

@@ -29,7 +29,7 @@ SMALL: Final = 2
 """Variables of the patterns that come first, ..."""
 LARGEST: Final = 3
 """... and of those all of which are looked at if there is the time."""
-SIZES: Final = (10_000, 50_000, 2_000)
+SIZES: Final = (2_000, 8_000, 20_000)
 """States that larger patterns may have."""
 UNTIL: Final = (30, 60, 100)
 """Percent of what is allowed up to which there are small patterns, larger ones, and those in between."""
@@ -37,17 +37,17 @@ PATTERN: Final = 50_000
 """Steps of inner loops that making a projection takes beside its own."""
 KNOWN: Final = 100
 """Patterns in a row that there are already: no others are expected then."""
-NARROW: Final = 3
-"""Orders after which abstractions that were of no use in any of them are left out."""
+FEWEST: Final = 2
+"""Orders that are made of all abstractions, at least."""
 SAMPLES: Final = 1000
 MOST_STATES: Final = 2_000_000
 """Abstract states at a time."""
 MOST_TRANSITIONS: Final = 8_000_000
 MOST_VALUES: Final = 25_000_000
 """Distances that are kept, of all orders together."""
-BUILDING: Final = 400_000_000
+BUILDING: Final = 200_000_000
 """Steps of inner loops in which projections are made at first."""
-SHARING: Final = 250_000_000
+SHARING: Final = 150_000_000
 """The same for finding orders."""
 
 
@@ -122,28 +122,29 @@ class Partitions:
         yield from self._sharing.compare(self._sharing.every)
 
     def _find(self, samples: Samples, work: int) -> Turns:
-        """Try orders for one sample after the other, for about so many steps after those that show what is of use."""
-        sharing, spent = self._sharing, 0
-        useful = {pattern for order in self.orders for pattern in order.patterns}
+        """Try orders for one sample after the other, for about so many steps; from half time on, of what is of use."""
+        sharing, spent, every = self._sharing, 0, True
+        self._useful = {pattern for order in self.orders for pattern in order.patterns}
         for sample in range(samples.counts[0]):
             if spent > work or sum(len(order.values) for order in self.orders) > MOST_VALUES:
                 break
-            order = (
-                self._changed(samples, sample)
-                if sample > NARROW and sample % 2
-                else sharing.best_order(samples, sample)
-            )
+            if every and sample >= FEWEST and spent > work // 2:
+                every, spent = False, work // 2
+                yield from sharing.compare(sorted([sharing.projections.number[pattern] for pattern in self._useful]))
+            change = sample >= FEWEST and sample % 2
+            order = self._changed(samples, sample) if change else sharing.best_order(samples, sample)
             made = yield from sharing.share(order)
-            if sample >= NARROW:
-                spent += sum([sharing.works[number] for number in order])
-            if (better := self._board.entries["judge"](made, samples)) or sample < NARROW:
-                kept = self._kept(made)
-                if better:
-                    self.orders.append(kept)
-                useful.update(kept.patterns)
-            if sample + 1 == NARROW:
-                yield from sharing.compare(sorted([sharing.projections.number[pattern] for pattern in useful]))
-        self._useful = useful
+            spent += sum([sharing.works[number] for number in order])
+            self._judge(made, samples, every=every)
+
+    def _judge(self, made: Tables, samples: Samples, *, every: bool) -> None:
+        """Keep an order that is better for any sample; if `every` abstraction takes part, note what is of use."""
+        better = self._board.entries["judge"](made, samples)
+        if better or every:
+            kept = self._kept(made)
+            self._useful.update(kept.patterns)
+            if better:
+                self.orders.append(kept)
 
     def _changed(self, samples: Samples, sample: int) -> list[int]:
         """Return an order that was kept, with one more of the abstractions at its front."""
