@@ -33,6 +33,8 @@ PATIENCE: Final = 0.3
 """Seconds that the search for a proof is at work before it is looked for what no plan needs."""
 PRUNING: Final = 3.0
 """Seconds for that."""
+UNPREPARED: Final = 1.0
+"""Seconds, times their shares, that other searches have before abstractions are prepared for."""
 FEWER: Final = 0.98
 """The part of the actions that may be left, unless states are left out, if that search is to begin again."""
 
@@ -55,16 +57,14 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
         blind = Contender(workplace.search("uniform", states=FEW_STATES), 1)
         return take_turns([Contender(improving(workplace), 4), blind], workplace.run)
     relaxed = Contender(workplace.relaxed(), 3, spent=-HEAD_START)
-    proof = Contender(proving(workplace), 2)
-    blind = Contender(workplace.search("uniform", states=BLIND_STATES), 1)
-    if mode == "optimal":
-        return take_turns([relaxed, proof, blind], workplace.run)
-    return take_turns([relaxed, proof, Contender(improving(workplace), 4), blind], workplace.run)
+    proof = Contender(proving(workplace), 3)
+    others = [] if mode == "optimal" else [Contender(improving(workplace), 4)]
+    return take_turns([relaxed, proof, *others], workplace.run)
 
 
 def proving(workplace: Workplace) -> Steps:
-    """Search for a cheapest plan; what lasts is searched without the actions that no plan needs."""
-    steps, until = workplace.search("astar"), time.thread_time() + PATIENCE
+    """Search for a cheapest plan: for a moment as the task is, then without what no plan needs, and in more ways."""
+    steps, until = take_turns(_exact(workplace), workplace.run), time.thread_time() + PATIENCE
     while time.thread_time() < until:
         try:
             next(steps)
@@ -75,9 +75,24 @@ def proving(workplace: Workplace) -> Steps:
     if pruned is not None and not pruned.solvable:
         return Ending.EXHAUSTED
     if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
-        return (yield from steps)
+        return (yield from take_turns([Contender(steps, 3), *_abstract(workplace)], workplace.run))
     steps.close()
-    return (yield from workplace.elsewhere(pruned, lambda left: left.search("astar")))
+    return (
+        yield from workplace.elsewhere(pruned, lambda left: take_turns([*_exact(left), *_abstract(left)], left.run))
+    )
+
+
+def _exact(workplace: Workplace) -> list[Contender]:
+    """Return the searches for a cheapest plan that need no preparation."""
+    blind = workplace.search("uniform", states=BLIND_STATES)
+    return [Contender(workplace.search("astar"), 2), Contender(blind, 1)]
+
+
+def _abstract(workplace: Workplace) -> list[Contender]:
+    """Return the search that is guided by abstractions, where machine code makes them; others go first for a while."""
+    if not (workplace.compiles() and HEURISTICS["scp"].supports(workplace.task)):
+        return []
+    return [Contender(workplace.search("astar", "scp"), 2, spent=2 * UNPREPARED)]
 
 
 def improving(workplace: Workplace) -> Steps:

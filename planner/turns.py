@@ -35,12 +35,15 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
     total = 0.0
     while contenders:
         current = min(contenders, key=lambda one: one.spent / one.share)
-        began, limit = clock(), run.limit
-        until = began + max(shortest, total * TURN)
+        spent, limit = 0.0, run.limit
         run.by = current.by
         try:
-            while clock() < until:
-                next(current.steps)
+            while spent < max(shortest, total * TURN):
+                began = clock()
+                try:
+                    next(current.steps)
+                finally:
+                    spent += clock() - began
                 yield
         except StopIteration as stop:
             if _ending(stop) is Ending.EXHAUSTED:
@@ -48,8 +51,8 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
             contenders.remove(current)
         current.by = run.by
         if run.limit == limit:
-            current.spent += clock() - began
-        total += clock() - began
+            current.spent += spent
+        total += spent
     return Ending.INCOMPLETE
 
 

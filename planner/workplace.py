@@ -126,6 +126,12 @@ class Workplace:
         """Return whether costs are such that machine code can add them up."""
         return sum(self.space.costs) < MOST_TOGETHER
 
+    def compiles(self) -> bool:
+        """Return whether there is machine code, and it can count what plans cost."""
+        from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+
+        return self.fits() and library.loaded() is not None
+
     def is_large(self) -> bool:
         """Return whether machine code had better begin, if there is some."""
         return len(self.space.costs) >= MANY_ACTIONS

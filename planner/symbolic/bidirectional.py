@@ -6,6 +6,9 @@ there is a plan; none costs less than what both sides have gone through together
 
 from __future__ import annotations
 
+import time
+
+from planner.annotations import Final
 from planner.compiled.lists import Entries
 from planner.compiled.packing import variables_of
 from planner.mutexes import Mutexes
@@ -17,12 +20,18 @@ from planner.symbolic.exclusions import Exclusions
 from planner.symbolic.order import arranged
 from planner.symbolic.relations import Relation, relations
 from planner.symbolic.tracing import way_on, way_there
+from planner.task import Task
+
+TRIAL: Final = 16
+"""In this part of the memory orders are tried."""
+TRIAL_SECONDS: Final = 0.2
+"""Seconds after which no other order is tried."""
 
 
 def bidirectional(space: Space, run: Run, room: int, mutexes: Mutexes, entries: Entries) -> Steps:
     """Search for the cheapest plan in so many bytes of memory; no plan goes through states that `mutexes` exclude."""
     task = space.task
-    coding = Coding(task, arranged(task, variables_of(task), entries), room)
+    coding = Coding(task, _best(task, arranged(task, variables_of(task), entries), room // TRIAL), room)
     yield
     steps = relations(coding)
     yield
@@ -50,6 +59,20 @@ def bidirectional(space: Space, run: Run, room: int, mutexes: Mutexes, entries: 
             yield
     run.proved(run.limit)
     return Ending.EXHAUSTED
+
+
+def _best(task: Task, orders: list[list[int]], room: int) -> list[int]:
+    """Return the one of the `orders` in which the relations are smallest, as far as that is soon found out."""
+    sizes = {}
+    until = time.thread_time() + TRIAL_SECONDS
+    for number, order in enumerate(orders):
+        if number and time.thread_time() > until:
+            break
+        try:
+            sizes[number] = sum([each.pairs.node_count() for each in relations(Coding(task, order, room))])
+        except MemoryError:
+            break
+    return orders[min(sizes, key=sizes.__getitem__, default=0)]
 
 
 def _cheapest(side: Direction, states: Set) -> tuple[int, Set]:

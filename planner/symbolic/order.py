@@ -18,14 +18,16 @@ from planner.task import GroundAction, Task
 
 ATTEMPTS: Final = 20
 """Orders to begin with; the first is the one given, the others are random."""
+ORDERS: Final = 4
+"""Orders that are given back."""
 EXCHANGES: Final = 50_000
 """Pairs that are looked at in each attempt by machine code."""
 FEW_EXCHANGES: Final = 2_000
 """The same in plain Python."""
 
 
-def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[int]:
-    """Return the variables of `task` in a good order."""
+def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[list[int]]:
+    """Return the variables of `task` in a few good orders."""
     pairs = neighbours(task, variable_of)
     near: list[list[int]] = [[] for _ in task.variables]
     for first, second in sorted(pairs):
@@ -33,13 +35,11 @@ def arranged(task: Task, variable_of: list[int], entries: Entries) -> list[int]:
         near[second].append(first)
     lists = Lists(*flat(near))
     random, given = Random(0), list(range(len(near)))  # noqa: S311 - the same order each time
-    best: tuple[int, list[int]] | None = None
+    found = {}
     for attempt in range(ATTEMPTS):
-        order = random.sample(given, len(given)) if attempt else given
-        cost, order = _improved(order, lists, attempt, entries)
-        if best is None or cost < best[0]:
-            best = cost, order
-    return best[1] if best else []
+        cost, order = _improved(random.sample(given, len(given)) if attempt else given, lists, attempt, entries)
+        found[tuple(order)] = cost
+    return [list(order) for order in sorted(found, key=found.__getitem__)[:ORDERS]]
 
 
 def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tuple[int, list[int]]:
