@@ -40,7 +40,7 @@ class Coding:
     def __init__(self, task: Task, order: list[int], room: int) -> None:
         together = RESULT_BYTES + NODES_A_RESULT * NODE_BYTES
         results = min(MOST_RESULTS, 1 << max(room // together, 1).bit_length() - 1)
-        nodes = (room - results * RESULT_BYTES) // NODE_BYTES
+        nodes = max(room - results * RESULT_BYTES, 0) // NODE_BYTES
         self.task, self.order = task, order
         self.variable_of = variables_of(task)
         self.manager = BCDDManager(nodes, results, 1)

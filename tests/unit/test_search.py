@@ -131,7 +131,7 @@ def test_turns_go_on_without_those_who_give_up():
 
 def test_who_makes_the_plan_better_goes_on(monkeypatch):
     clock, run, log = count(), Run(), []
-    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * 0.6 * FIRST_TURN)
+    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * 1.1 * FIRST_TURN)
 
     def searching(name, better):
         for cost in (*better, *[INFINITY] * 5):

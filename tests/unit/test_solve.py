@@ -296,7 +296,8 @@ def test_options_that_are_none_are_mistakes(options, message):
 def test_what_is_no_problem(given):
     with pytest.raises(InputError) as caught:
         solve(given)
-    assert str(caught.value).startswith(f"a {type(given).__name__} is no problem; load(…) and domain.problem(…)")
+    what = "None" if given is None else f"a {type(given).__name__}"
+    assert str(caught.value).startswith(f"{what} is no problem; load(…) and domain.problem(…)")
 
 
 def test_no_time_at_all_is_a_limit():
