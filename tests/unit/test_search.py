@@ -16,7 +16,7 @@ from planner.search.bfws import Novelty
 from planner.search.queues import Batches, LastIn
 from planner.search.weighted import WEIGHTS, falling
 from planner.task import INFINITY, Task, bits, facts_of
-from planner.turns import FIRST_TURN, Contender, take_turns
+from planner.turns import Contender, take_turns
 
 
 def counter(digits):
@@ -131,7 +131,8 @@ def test_turns_go_on_without_those_who_give_up():
 
 def test_who_makes_the_plan_better_goes_on(monkeypatch):
     clock, run, log = count(), Run(), []
-    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * 1.1 * FIRST_TURN)
+    tick = 2.0**-4  # seconds, more than a turn, and exact
+    monkeypatch.setattr("planner.turns.time.thread_time", lambda: next(clock) * tick)
 
     def searching(name, better):
         for cost in (*better, *[INFINITY] * 5):
