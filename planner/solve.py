@@ -184,12 +184,12 @@ def _solve(answer: Answer, mode: str, search: str | None, heuristic: str | None)
 
         return answer.of(within_budgets(workplace, answer.problem, mode, search, heuristic), mode)
     if search == "symbolic":
-        return answer.of(alone(task, answer.run, answer.budget), mode)
+        return answer.of(alone(workplace, answer.budget), mode)
     if search:
         steps, answer.caveat = chosen(workplace, search, heuristic)
         return answer.of(steps, mode)
     steps = automatic(workplace, mode)
-    return answer.of(steps if mode == "first" else beside(steps, task, answer.run, answer.budget), mode)
+    return answer.of(steps if mode == "first" else beside(steps, workplace, answer.budget), mode)
 
 
 async def improve(problem: AnyProblem, **options: Any) -> AsyncIterator[Result]:

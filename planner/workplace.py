@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Generator
 
@@ -59,13 +60,15 @@ MOST_ACTIONS: Final = 100_000
 class Workplace:
     """What all searches for one task share; `check` raises when a limit is reached.
 
-    `_board` is the task as machine code sees it, once that was asked for.
+    `pruned` is the task without what no plan needs, once that was looked for, `_board` the task as machine code sees
+    it, once that was asked for.
     """
 
     task: Task
     space: Space
     run: Run
     check: Callable[[], None]
+    pruned: Pruned | None = None
     _board: Board | None = None
 
     def search(
@@ -102,20 +105,24 @@ class Workplace:
             ending = yield from reference()
         return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not self.safe(kind) else ending
 
-    def without_needless(self, seconds: float) -> Generator[None, None, Pruned | None]:
-        """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much."""
+    def without_needless(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
+        """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much.
+
+        That is kept as `pruned`.
+        """
         if len(self.task.facts) > MOST_FACTS or len(self.task.actions) > MOST_ACTIONS:
             return None
         from planner.compiled import library  # noqa: PLC0415 - only for what lasts
         from planner.mutexes import Pruning  # noqa: PLC0415 - as above
 
-        until = time.thread_time() + seconds
+        until = math.inf if seconds is None else time.thread_time() + seconds
         pruning = Pruning(self.task, self.check, library.loaded())
         for _ in pruning.steps():
             if time.thread_time() > until:
                 break
             yield
-        return pruning.result()
+        self.pruned = pruning.result()
+        return self.pruned
 
     def elsewhere(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
         """Run a search of what is left of the task."""

@@ -13,17 +13,17 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Generator
 from importlib.util import find_spec
 
-from planner.annotations import Any, Final, cast
+from planner.annotations import TYPE_CHECKING, Any, Final, cast
 from planner.budget import GIB, Budget
 from planner.errors import InputError
 from planner.search.run import Ending, Run, Steps
-from planner.task import Task
 
-PATIENCE: Final = 0.3
-"""Seconds that other searches are at work before this one begins: many tasks are done by then."""
+if TYPE_CHECKING:
+    from planner.mutexes import Pruned
+    from planner.workplace import Workplace
+
 GLANCE: Final = 0.01
 """Seconds between two looks at what the other process has found."""
 LEADING: Final = 0.03
@@ -45,43 +45,36 @@ def is_there() -> bool:
     return find_spec("oxidd") is not None
 
 
-def beside(steps: Steps, task: Task, run: Run, budget: Budget) -> Steps:
-    """Go through `steps`, and when they last, through symbolic search, too; the first that is exhausted has the proof.
+def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
+    """Go through `steps`, and from when it is known what no plan needs, through symbolic search of the rest, too.
 
-    Both share the best plan and the bound, and the memory of `budget`.
+    The first that is exhausted has the proof. Both share the best plan and the bound, and the memory of `budget`.
     """
-    ending = yield from _for_a_while(steps)
-    room = _room(budget)
-    if ending is Ending.EXHAUSTED or room < LEAST_ROOM or not is_there():
-        return ending or (yield from steps)
-    budget.elsewhere = room + ITSELF
-    other = Other(task, room)
-    try:
-        return (yield from _both(steps, ending, other, run))
-    finally:
-        other.stop()
-        budget.elsewhere = 0
-
-
-def _for_a_while(steps: Steps) -> Generator[None, None, Ending | None]:
-    """Return how `steps` end, or None if they last."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
+    while workplace.pruned is None:
         try:
             next(steps)
         except StopIteration as stop:
             return stop.value  # type: ignore[no-any-return]
         yield
-    return None
+    room = _room(budget)
+    if room < LEAST_ROOM or not is_there():
+        return (yield from steps)
+    budget.elsewhere = room + ITSELF
+    other = Other(workplace.pruned, room)
+    try:
+        return (yield from _both(steps, other, workplace.run))
+    finally:
+        other.stop()
+        budget.elsewhere = 0
 
 
-def _both(steps: Steps, ending: Ending | None, other: Other, run: Run) -> Steps:
-    """Go through `steps`, unless they have ended, and look what the `other` process has found every now and then.
+def _both(steps: Steps, other: Other, run: Run) -> Steps:
+    """Go through `steps`, and look what the `other` process has found every now and then.
 
     Where there is one processor, and the other one's bound is the better one, it gets most of the time.
     """
     clock, patience = time.monotonic, LEADING if _processors() == 1 else 0.0
-    due = 0.0
+    due, ending = 0.0, cast("Ending | None", None)
     while ending is None or other.ending is None:
         if other.ending is None and (ending is not None or clock() >= due):
             other.poll(run, GLANCE if ending is not None else patience * (other.bound >= run.lower_bound))
@@ -101,12 +94,18 @@ def _both(steps: Steps, ending: Ending | None, other: Other, run: Run) -> Steps:
     return Ending.INCOMPLETE
 
 
-def alone(task: Task, run: Run, budget: Budget) -> Steps:
+def alone(workplace: Workplace, budget: Budget) -> Steps:
     """Do nothing but symbolic search, in another process all the same."""
     if not is_there():
         raise InputError("search 'symbolic' needs OxiDD", hint="pip install oxidd")
-    other = Other(task, _room(budget))
+    run = workplace.run
     run.by = BY
+    known = yield from workplace.without_needless(None)
+    if known is None:
+        return Ending.INCOMPLETE
+    if not known.solvable:
+        return Ending.EXHAUSTED
+    other = Other(known, _room(budget))
     try:
         while other.ending is None:
             other.poll(run, GLANCE)
@@ -129,12 +128,16 @@ def _processors() -> int:
 
 
 class Other:
-    """The process that searches for the cheapest plan for `task` in so many bytes, until `stop`.
+    """The process that searches what is `known` to be left of a task, in so many bytes, until `stop`.
 
     `bound` is the lower bound that it has found, `ending` how its search ended, if it has.
     """
 
-    def __init__(self, task: Task, room: int) -> None:
+    def __init__(self, known: Pruned, room: int) -> None:
+        from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+        from planner.symbolic.job import job_for  # noqa: PLC0415 - as above
+
+        self._actions = known.actions
         paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - a path object would cost more
         self._process = subprocess.Popen(
             [sys.executable, "-m", "planner.symbolic.process"],
@@ -149,7 +152,7 @@ class Other:
         self._output, self._rest = self._process.stdout.fileno(), b""
         self.bound, self.ending = 0, cast("Ending | None", None)
         with contextlib.suppress(BrokenPipeError):  # it says nothing, then
-            pickle.dump((task, room), self._process.stdin)
+            pickle.dump((job_for(known, library.loaded() or library.ENTRIES), room), self._process.stdin)
             self._process.stdin.flush()
 
     def stop(self) -> None:
@@ -178,5 +181,5 @@ class Other:
             return
         self.bound = found["bound"]
         if "plan" in found:
-            run.found(found["plan"], found["cost"])
+            run.found([self._actions[action] for action in found["plan"]], found["cost"])
         run.proved(self.bound)

@@ -7,20 +7,17 @@ there is a plan; none costs less than what both sides have gone through together
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from planner.annotations import Final
-from planner.compiled.lists import Entries
-from planner.compiled.packing import variables_of
-from planner.mutexes import Mutexes
 from planner.search.run import Ending, Run, Steps
 from planner.search.space import Space
 from planner.symbolic.coding import Coding, Set
 from planner.symbolic.direction import Direction
 from planner.symbolic.exclusions import Exclusions
-from planner.symbolic.order import arranged
 from planner.symbolic.relations import Relation, relations
 from planner.symbolic.tracing import way_on, way_there
-from planner.task import Task
+from planner.task import State, Task
 
 TRIAL: Final = 16
 """In this part of the memory orders are tried."""
@@ -28,10 +25,13 @@ TRIAL_SECONDS: Final = 0.2
 """Seconds after which no other order is tried."""
 
 
-def bidirectional(space: Space, run: Run, room: int, mutexes: Mutexes, entries: Entries) -> Steps:
-    """Search for the cheapest plan in so many bytes of memory; no plan goes through states that `mutexes` exclude."""
+def bidirectional(space: Space, run: Run, room: int, mutexes: Sequence[State], orders: list[list[int]]) -> Steps:
+    """Search for the cheapest plan in so many bytes of memory, with the variables in one of the `orders`.
+
+    No plan goes through states with a fact f and one of `mutexes[f]`, which are bits.
+    """
     task = space.task
-    coding = Coding(task, _best(task, arranged(task, variables_of(task), entries), room // TRIAL), room)
+    coding = Coding(task, _best(task, orders, room // TRIAL), room)
     yield
     steps = relations(coding)
     yield

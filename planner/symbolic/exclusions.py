@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.annotations import Final
-from planner.mutexes import Mutexes
 from planner.symbolic.coding import Coding, Set
-from planner.task import facts_of
+from planner.task import State, facts_of
 
 MOST_NODES: Final = 10_000
 """Nodes up to which exclusions are put together."""
 
 
 class Exclusions:
-    """What no state on a plan is, as a few diagrams that allow the others."""
+    """What no state on a plan is, as a few diagrams that allow the others; `mutexes` are by fact, as bits."""
 
-    def __init__(self, coding: Coding, mutexes: Mutexes) -> None:
+    def __init__(self, coding: Coding, mutexes: Sequence[State]) -> None:
         self._allowed: list[Set] = []
         place = {variable: index for index, variable in enumerate(coding.order)}
         base = [fact for facts in coding.task.variables for fact in facts]

@@ -1,7 +1,7 @@
 """The process in which diagrams are worked on: a step takes seconds at times, and cannot be broken off from outside.
 
-It reads a task and how many bytes it may take, and writes a line for all that it finds; it ends when nobody holds the
-other end of its input any more. Run as `python -m planner.symbolic.process`.
+It reads what to search and how many bytes it may take, and writes a line for all that it finds; it ends when nobody
+holds the other end of its input any more. Run as `python -m planner.symbolic.process`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ from collections.abc import Callable
 from typing import IO
 
 from planner.annotations import Any
-from planner.search.run import Run
-from planner.symbolic.pruned import symbolic_search
+from planner.search.run import Ending, Run
+from planner.search.space import Space
+from planner.symbolic.bidirectional import bidirectional
 
 
 def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
     """Search for the cheapest plan for the task that is read from `source`; `say` what is found."""
-    task, room = pickle.load(source)  # noqa: S301 - written by the process that started this
+    (task, mutexes, orders), room = pickle.load(source)  # noqa: S301 - written by the process that started this
     threading.Thread(target=_until_left_alone, args=(source,), daemon=True).start()
     run = Run()
     run.on_change = lambda: say(_found(run))
-    steps = symbolic_search(task, run, room)
+    steps = bidirectional(Space(task), run, room, mutexes, orders)
     try:
         while True:
             next(steps)
     except StopIteration as stop:
         say({"ended": stop.value.name})
+    except MemoryError:
+        say({"ended": Ending.INCOMPLETE.name})
 
 
 def _found(run: Run) -> dict[str, Any]:

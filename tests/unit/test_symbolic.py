@@ -8,11 +8,13 @@ import pytest
 from search_twins import finished, perfect, random_task, replayed
 
 import planner
-from planner.budget import Budget
-from planner.search import Ending, Run
+from planner.budget import Budget, never
+from planner.mutexes import pruned
+from planner.search import Ending, Run, Space
 from planner.symbolic import beside as module
 from planner.symbolic.beside import Other, alone, beside
 from planner.task import INFINITY
+from planner.workplace import Workplace
 
 pytest.importorskip("oxidd")
 PATIENT = 60.0
@@ -31,14 +33,13 @@ def solvable():
     return next(task for task in tasks if perfect(task)[frozenset(task.initial)] < INFINITY)
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.0)
+def place_of(task, run=None) -> Workplace:
+    return Workplace(task, Space(task), run or Run(), never, pruned(task))
 
 
 def test_it_has_the_proof_while_the_others_go_on():
     task, run, budget = solvable(), Run(), Budget(PATIENT, 2.0)
-    assert finished(beside(idle(), task, run, budget)) is Ending.EXHAUSTED
+    assert finished(beside(idle(), place_of(task, run), budget)) is Ending.EXHAUSTED
     cost = perfect(task)[frozenset(task.initial)]
     assert replayed(task, run.plan) == run.limit == run.lower_bound == cost
     assert run.by == ("symbolic", "")
@@ -47,7 +48,7 @@ def test_it_has_the_proof_while_the_others_go_on():
 
 def test_its_memory_counts():
     task, budget = solvable(), Budget(PATIENT, 2.0)
-    steps = beside(idle(), task, Run(), budget)
+    steps = beside(idle(), place_of(task), budget)
     next(steps)
     assert 0 < budget.elsewhere < 2.0 * 2**30
     steps.close()
@@ -59,7 +60,7 @@ def test_what_has_no_room_goes_on_without_it():
         yield
         return Ending.EXHAUSTED
 
-    assert finished(beside(steps(), solvable(), Run(), Budget(PATIENT, 0.1))) is Ending.EXHAUSTED
+    assert finished(beside(steps(), place_of(solvable()), Budget(PATIENT, 0.1))) is Ending.EXHAUSTED
 
 
 def test_the_others_may_give_up_first():
@@ -68,7 +69,7 @@ def test_the_others_may_give_up_first():
         return Ending.INCOMPLETE
 
     task, run = solvable(), Run()
-    assert finished(beside(steps(), task, run, Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert finished(beside(steps(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
     assert replayed(task, run.plan) == run.lower_bound
 
 
@@ -81,11 +82,11 @@ def test_when_it_crashes_the_others_go_on(monkeypatch):
             yield
         return Ending.INCOMPLETE
 
-    assert finished(beside(steps(), solvable(), Run(), Budget(PATIENT, 2.0))) is Ending.INCOMPLETE
+    assert finished(beside(steps(), place_of(solvable()), Budget(PATIENT, 2.0))) is Ending.INCOMPLETE
 
 
 def test_it_ends_when_nobody_waits_for_it():
-    other = Other(solvable(), 1 << 26)
+    other = Other(pruned(solvable()), 1 << 26)
     process = other._process
     process.stdin.close()
     assert process.wait(PATIENT) in {0, 1}
@@ -115,4 +116,4 @@ def test_it_is_asked_for_by_name():
 def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
-        finished(alone(solvable(), Run(), Budget()))
+        finished(alone(place_of(solvable()), Budget()))
