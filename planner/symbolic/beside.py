@@ -62,13 +62,13 @@ def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
     budget.elsewhere = room + ITSELF
     other = Other(workplace.pruned, room)
     try:
-        return (yield from _both(steps, other, workplace.run))
+        return (yield from _both(steps, other, workplace.run, budget))
     finally:
         other.stop()
         budget.elsewhere = 0
 
 
-def _both(steps: Steps, other: Other, run: Run) -> Steps:
+def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
     """Go through `steps`, and look what the `other` process has found every now and then.
 
     Where there is one processor, and the other one's bound is the better one, it gets most of the time.
@@ -83,6 +83,9 @@ def _both(steps: Steps, other: Other, run: Run) -> Steps:
             run.by = BY
             run.proved(run.limit)
             return Ending.EXHAUSTED
+        if other.ending is not None and budget.elsewhere:
+            other.stop()
+            budget.elsewhere = 0
         if ending is None:
             try:
                 next(steps)

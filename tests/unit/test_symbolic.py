@@ -76,13 +76,17 @@ def test_the_others_may_give_up_first():
 def test_when_it_crashes_the_others_go_on(monkeypatch):
     monkeypatch.setattr(module.sys, "executable", "/bin/false")
 
+    budget, held = Budget(PATIENT, 2.0), []
+
     def steps():
         for _ in range(100):
             time.sleep(0.01)
+            held.append(budget.elsewhere)
             yield
         return Ending.INCOMPLETE
 
-    assert finished(beside(steps(), place_of(solvable()), Budget(PATIENT, 2.0))) is Ending.INCOMPLETE
+    assert finished(beside(steps(), place_of(solvable()), budget)) is Ending.INCOMPLETE
+    assert 0 in held  # its memory is free as soon as it has ended
 
 
 def test_it_ends_when_nobody_waits_for_it():
