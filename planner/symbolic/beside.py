@@ -153,6 +153,8 @@ class Other:
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         assert self._process.stdout is not None  # noqa: S101 - as above
         self._output, self._rest = self._process.stdout.fileno(), b""
+        self._news = select.poll()
+        self._news.register(self._output, select.POLLIN)
         self.bound, self.ending = 0, cast("Ending | None", None)
         with contextlib.suppress(BrokenPipeError):  # it says nothing, then
             pickle.dump((job_for(known, library.loaded() or library.ENTRIES), room), self._process.stdin)
@@ -169,7 +171,7 @@ class Other:
 
     def poll(self, run: Run, wait: float = 0.0) -> None:
         """Let `run` know what was found since; wait for so many seconds if there is no news."""
-        while self.ending is None and select.select([self._output], [], [], wait)[0]:
+        while self.ending is None and self._news.poll(1000 * wait):
             more = os.read(self._output, 1 << 16)
             if not more:
                 self.ending = Ending.INCOMPLETE

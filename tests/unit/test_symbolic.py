@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 
 import pytest
@@ -18,6 +19,7 @@ from planner.workplace import Workplace
 
 pytest.importorskip("oxidd")
 PATIENT = 60.0
+RLIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def idle():
@@ -121,3 +123,14 @@ def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
         finished(alone(place_of(solvable()), Budget()))
+
+
+def test_there_may_be_many_open_files(tmp_path):
+    opened = [(tmp_path / "file").open("w") for _ in range(1100)] if RLIMIT > 1500 else []
+    try:
+        task, run = solvable(), Run()
+        assert finished(beside(idle(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+        assert replayed(task, run.plan) == run.lower_bound
+    finally:
+        for each in opened:
+            each.close()
