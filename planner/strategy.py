@@ -29,8 +29,10 @@ FEW_STATES: Final = 100_000
 """The same where any plan will do: what is larger, estimates find sooner."""
 HEAD_START: Final = 0.03
 """Seconds in which relaxed plans are tried before anything else: where deletes do not bind, nothing else is needed."""
-PATIENCE: Final = 0.3
+PATIENCE: Final = 0.1
 """Seconds that the search for a proof is at work before it is looked for what no plan needs."""
+PATIENCE_FOR_ACTION: Final = 1e-5
+"""Seconds more for each action: where there are many, that takes longer."""
 PRUNING: Final = 3.0
 """Seconds for that."""
 UNPREPARED: Final = 1.0
@@ -64,7 +66,8 @@ def automatic(workplace: Workplace, mode: str) -> Steps:
 
 def proving(workplace: Workplace) -> Steps:
     """Search for a cheapest plan: for a moment as the task is, then without what no plan needs, and in more ways."""
-    steps, until = take_turns(_exact(workplace), workplace.run), time.thread_time() + PATIENCE
+    steps = take_turns(_exact(workplace), workplace.run)
+    until = time.thread_time() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
     while time.thread_time() < until:
         try:
             next(steps)

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from planner.mutexes import Pruned
     from planner.workplace import Workplace
 
+PATIENCE: Final = 0.6
+"""Seconds that other searches are at work before this one begins: many tasks are done by then."""
 GLANCE: Final = 0.01
 """Seconds between two looks at what the other process has found."""
-LEADING: Final = 0.03
+LEADING: Final = 0.01
 """Seconds for which it is waited for between two looks where there is one processor and it leads."""
 SHARE: Final = 0.4
 """The part of the memory that it may take."""
@@ -50,7 +52,8 @@ def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
 
     The first that is exhausted has the proof. Both share the best plan and the bound, and the memory of `budget`.
     """
-    while workplace.pruned is None:
+    until = time.thread_time() + PATIENCE
+    while workplace.pruned is None or time.thread_time() < until:
         try:
             next(steps)
         except StopIteration as stop:

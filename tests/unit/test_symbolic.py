@@ -29,6 +29,11 @@ def idle():
         yield
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+
+
 def solvable():
     seeds = (seed for seed in range(100) if perfect(random_task(seed))[frozenset(random_task(seed).initial)])
     tasks = (random_task(seed) for seed in seeds)
