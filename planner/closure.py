@@ -65,3 +65,22 @@ def _by_dependency(layer: AxiomLayer) -> list[tuple[State, State]]:
         waiting = [rule for rule in waiting if rule not in set(ready)] if ready else []
     ordered = sorted(layer.rules, key=lambda rule: rank[rule.head])
     return [(bits(rule.body), 1 << rule.head) for rule in ordered]
+
+
+def sources(task: Task) -> dict[int, State]:
+    """Return for each derived fact the base facts that it may depend on, as bits."""
+    reads: dict[int, set[int]] = {fact: set() for fact in task.derived}
+    for layer in task.axioms:
+        for rule in layer.rules:
+            reads[rule.head].update(rule.body)
+        for negated, derived in layer.negated:
+            reads[negated].add(derived)
+    found: dict[int, State] = {}
+    for fact in reads:
+        seen, waiting = {fact}, [fact]
+        while waiting:
+            more = reads.get(waiting.pop(), set()) - seen
+            seen |= more
+            waiting += more
+        found[fact] = bits(seen - task.derived)
+    return found

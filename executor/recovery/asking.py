@@ -112,8 +112,7 @@ class Asking:
         )
         if is_as_shown and name in state.answers:
             return state.answers[name]
-        is_same = is_as_shown or record.attempts
-        if state.questions.get(name) != question and not (is_same and name in state.answers):
+        if state.questions.get(name) != question and not (record.attempts and name in state.answers):
             self.emit(question)
         given = None if self.approve is None else await _decided(self.approve, request)
         if given is None:

@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from planner.candidates.items import Items
 from planner.candidates.variants import Variants
+from planner.closure import sources
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
 
@@ -107,22 +108,3 @@ class Commuting:
         for fact in facts:
             found |= self._sources.get(fact, 1 << fact)
         return found
-
-
-def sources(task: Task) -> dict[int, State]:
-    """Return for each derived fact the base facts that it may depend on, as bits."""
-    reads: dict[int, set[int]] = {fact: set() for fact in task.derived}
-    for layer in task.axioms:
-        for rule in layer.rules:
-            reads[rule.head].update(rule.body)
-        for negated, derived in layer.negated:
-            reads[negated].add(derived)
-    found: dict[int, State] = {}
-    for fact in reads:
-        seen, waiting = {fact}, [fact]
-        while waiting:
-            more = reads.get(waiting.pop(), set()) - seen
-            seen |= more
-            waiting += more
-        found[fact] = bits(seen - task.derived)
-    return found

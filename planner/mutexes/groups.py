@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.annotations import Final, Protocol
+from planner.compiled.packing import may_lack_value, variables_of
 from planner.grounding.mutex import Group, cover
-from planner.mutexes.values import emptied
 from planner.records import replace
 from planner.task import State, Task, bits, facts_of
 
@@ -60,5 +60,5 @@ def _first(state: State) -> list[int]:
 
 def _bits(task: Task) -> int:
     """Return how many bits the variables of `task` take."""
-    vague = emptied(task)
+    vague = may_lack_value(task, variables_of(task))
     return sum([(len(group) - (number not in vague)).bit_length() or 1 for number, group in enumerate(task.variables)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from planner.annotations import Final
+from planner.compiled.packing import may_lack_value, variables_of
 from planner.grounding.joins import batches
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
@@ -80,7 +81,7 @@ def assignments(task: Task, check: Callable[[], None]) -> Assignments:
     """Return `task` on values; `check` raises when a limit is reached meanwhile."""
     variables, facts, variable_of = [range(1)], [NONE], [0]
     value_of = [TRUE] * len(task.facts)
-    vague = emptied(task)
+    vague = may_lack_value(task, variables_of(task))
     for number, group in enumerate(task.variables):
         first = len(facts)
         for fact in group:
@@ -106,18 +107,6 @@ def assignments(task: Task, check: Callable[[], None]) -> Assignments:
         operators,
         [bits([value_of[fact] for fact in group]) for group in task.mutexes if not task.derived.intersection(group)],
     )
-
-
-def emptied(task: Task) -> set[int]:
-    """Return the variables none of whose facts may hold."""
-    variable_of = {fact: number for number, group in enumerate(task.variables) for fact in group}
-    found = set(range(len(task.variables))).difference([variable_of[fact] for fact in task.initial])
-    for action in task.actions:
-        parts = [(action.adds, action.deletes), *[(effect.adds, effect.deletes) for effect in action.conditional]]
-        for adds, deletes in parts:
-            if deletes:
-                found |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
-    return found
 
 
 class _Translator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planner.annotations import Final
-from planner.errors import InputError
 from planner.search.run import Estimate, Run, Steps
 from planner.search.space import Space
 
@@ -13,8 +12,9 @@ ROOM: Final = 1 << 26
 
 def symbolic(space: Space, _estimate: Estimate, run: Run) -> Steps:
     """Search for the cheapest plan; gives up where memory ends. Raises `InputError` where OxiDD is not installed."""
-    try:
-        from planner.symbolic.pruned import symbolic_search  # noqa: PLC0415 - only where it is asked for
-    except ImportError:
-        raise InputError("search 'symbolic' needs OxiDD", hint="pip install oxidd") from None
+    from planner.symbolic.installed import check_there  # noqa: PLC0415 - only where it is asked for
+
+    check_there()
+    from planner.symbolic.pruned import symbolic_search  # noqa: PLC0415 - it needs the library
+
     return (yield from symbolic_search(space.task, run, ROOM))

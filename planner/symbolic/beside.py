@@ -13,12 +13,11 @@ import select
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 
 from planner.annotations import TYPE_CHECKING, Any, Final, cast
 from planner.budget import GIB, Budget
-from planner.errors import InputError
 from planner.search.run import Ending, Run, Steps
+from planner.symbolic.installed import check_there, is_there
 
 if TYPE_CHECKING:
     from planner.mutexes import Pruned
@@ -40,11 +39,6 @@ LEAST_ROOM: Final = GIB // 16
 """Bytes with less than which it is not begun."""
 ITSELF: Final = GIB // 16
 """Bytes of such a process beside the diagrams."""
-
-
-def is_there() -> bool:
-    """Return whether the library for diagrams is installed."""
-    return find_spec("oxidd") is not None
 
 
 def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
@@ -102,8 +96,7 @@ def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
 
 def alone(workplace: Workplace, budget: Budget) -> Steps:
     """Do nothing but symbolic search, in another process all the same."""
-    if not is_there():
-        raise InputError("search 'symbolic' needs OxiDD", hint="pip install oxidd")
+    check_there()
     run = workplace.run
     run.by = BY
     known = yield from workplace.without_needless(None)

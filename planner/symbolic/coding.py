@@ -42,6 +42,8 @@ class Coding:
         results = min(MOST_RESULTS, 1 << max(room // together, 1).bit_length() - 1)
         nodes = max(room - results * RESULT_BYTES, 0) // NODE_BYTES
         self.task, self.order = task, order
+        self.rank = {variable: index for index, variable in enumerate(order)}
+        """The number of each variable in that order."""
         self.variable_of = variables_of(task)
         self.manager = BCDDManager(nodes, results, 1)
         self.everything, self.nothing = self.manager.true(), self.manager.false()
@@ -50,8 +52,7 @@ class Coding:
         """The facts of each variable, and `NONE` where it may have none of them."""
         self.places = self._places()
         """The bits of each variable, by their numbers; the twin of bit b is b + 1."""
-        self.bits = [place for variable in order for place in self.places[variable]]
-        self.manager.add_vars(2 * len(self.bits))
+        self.manager.add_vars(2 * sum(map(len, self.places)))
         self._same: dict[int, Set] = {}
         self.holds = self._facts()
         self._derive()

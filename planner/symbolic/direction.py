@@ -66,10 +66,9 @@ class Direction:
             for price, found in self._left(states):
                 if price == 0:
                     again |= found
-                elif found.satisfiable():
+                else:
                     self.waiting[cost + price] = self.waiting.get(cost + price, self.coding.nothing) | found
-                if found.satisfiable():
-                    yield cost + price, found
+                yield cost + price, found
             states = again
         self.seconds, self.nodes = time.thread_time() - began, nodes
 
@@ -78,9 +77,10 @@ class Direction:
         by_price: dict[int, list[Set]] = {}
         for relation in self.relations:
             by_price.setdefault(relation.cost, []).append(self.step(relation, states))
-            yield 0, self.coding.nothing
         for price, sets in by_price.items():
-            yield price, self.narrowed(_union(sets)) & ~self.closed
+            found = self.narrowed(_union(sets)) & ~self.closed
+            if found.satisfiable():
+                yield price, found
 
 
 def _union(sets: list[Set]) -> Set:

@@ -17,12 +17,11 @@ class Exclusions:
 
     def __init__(self, coding: Coding, mutexes: Sequence[State]) -> None:
         self._allowed: list[Set] = []
-        place = {variable: index for index, variable in enumerate(coding.order)}
         base = [fact for facts in coding.task.variables for fact in facts]
-        for fact in sorted(base, key=lambda fact: place[coding.variable_of[fact]]):
-            own = place[coding.variable_of[fact]]
+        for fact in sorted(base, key=lambda fact: coding.rank[coding.variable_of[fact]]):
+            own = coding.rank[coding.variable_of[fact]]
             later = [each for each in facts_of(mutexes[fact]) if each not in coding.task.derived]
-            others = [each for each in later if each == fact or place[coding.variable_of[each]] > own]
+            others = [each for each in later if each == fact or coding.rank[coding.variable_of[each]] > own]
             if others:
                 self._allow(~(coding.holds[fact] & coding.any_of([coding.holds[each] for each in others])))
 

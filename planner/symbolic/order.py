@@ -5,16 +5,16 @@ The sum of squared distances is made small by exchanging pairs (Kissmann and Ede
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
 from random import Random
 
 from planner.annotations import Final
+from planner.closure import sources
 from planner.compiled.arrays import flat, words
 from planner.compiled.library import ENTRIES
 from planner.compiled.lists import Entries
 from planner.kernels.lists import Lists
-from planner.task import GroundAction, Task
+from planner.task import GroundAction, Task, bits, facts_of
 
 ATTEMPTS: Final = 20
 """Orders to begin with; the first is the one given, the others are random."""
@@ -55,10 +55,13 @@ def _improved(order: list[int], near: Lists, seed: int, entries: Entries) -> tup
 def neighbours(task: Task, variable_of: list[int]) -> set[tuple[int, int]]:
     """Return the pairs of variables that an action reads and writes, or writes both, the smaller first."""
     pairs: set[tuple[int, int]] = set()
-    reads = _readers(task)
+    depends = sources(task)
     for action in task.actions:
         written = {variable_of[fact] for fact in written_by(action)}
-        read = {variable_of[base] for fact in read_by(action) for base in reads(fact)} - written
+        bases = bits(read_by(action) - task.derived)
+        for fact in read_by(action) & task.derived:
+            bases |= depends[fact]
+        read = {variable_of[fact] for fact in facts_of(bases)} - written
         pairs.update(combinations(sorted(written), 2))
         pairs.update((min(one, other), max(one, other)) for one in written for other in read)
     return pairs
@@ -72,28 +75,3 @@ def written_by(action: GroundAction) -> set[int]:
 def read_by(action: GroundAction) -> set[int]:
     """Return the facts that `action` looks at."""
     return {*action.precondition}.union(*[each.condition for each in action.conditional])
-
-
-def _readers(task: Task) -> Callable[[int], set[int]]:
-    """Return a function: the base facts that a fact is, or is derived from."""
-    bodies: dict[int, set[int]] = {fact: set() for fact in task.derived}
-    for layer in task.axioms:
-        for rule in layer.rules:
-            bodies[rule.head].update(rule.body)
-        for negated, derived in layer.negated:
-            bodies[negated].add(derived)
-    known: dict[int, set[int]] = {}
-
-    def bases(fact: int) -> set[int]:
-        if fact not in bodies:
-            return {fact}
-        if fact not in known:
-            found, waiting = {fact}, [fact]
-            while waiting:
-                fresh = bodies.get(waiting.pop(), set()) - found
-                found |= fresh
-                waiting.extend(fresh)
-            known[fact] = found - task.derived
-        return known[fact]
-
-    return bases

@@ -49,14 +49,13 @@ Part = tuple[Set, frozenset[int]]
 
 def relations(coding: Coding, most: int = MOST_NODES) -> list[Relation]:
     """Return relations that are all actions together, those that cost least first."""
-    place = {variable: index for index, variable in enumerate(coding.order)}
     by_cost: dict[int, list[Part]] = {}
     for action in coding.task.actions:
         changed = frozenset(coding.variable_of[fact] for fact in written_by(action))
         by_cost.setdefault(action.cost, []).append((_pairs(coding, action), changed))
     found = []
     for cost in sorted(by_cost):
-        parts = sorted(by_cost[cost], key=lambda part: sorted(place[variable] for variable in part[1]))
+        parts = sorted(by_cost[cost], key=lambda part: sorted(coding.rank[variable] for variable in part[1]))
         found += [_relation(coding, cost, *part) for part in _together(coding, parts, most)]
     return found
 
@@ -76,7 +75,7 @@ def _pairs(coding: Coding, action: GroundAction) -> Set:
             variable = coding.variable_of[fact]
             deletes[variable] = deletes.get(variable, coding.nothing) | where & holds[fact]
     pairs = coding.all_of([holds[fact] for fact in action.precondition])
-    for variable in sorted({*adds, *deletes}, key=coding.order.index, reverse=True):
+    for variable in sorted({*adds, *deletes}, key=coding.rank.__getitem__, reverse=True):
         pairs &= _change(coding, pairs, variable, adds.get(variable, {}), deletes.get(variable, coding.nothing))
     return pairs
 

@@ -125,7 +125,7 @@ def test_it_is_asked_for_by_name():
 
 
 def test_without_the_library_the_name_is_refused_in_words(monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
+    monkeypatch.setattr("planner.symbolic.installed.find_spec", lambda _: None)
     with pytest.raises(planner.InputError, match="OxiDD"):
         finished(alone(place_of(solvable()), Budget()))
 
