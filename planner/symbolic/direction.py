@@ -54,23 +54,20 @@ class Direction:
         return self.seconds * max(1.0, nodes / self.nodes)
 
     def advance(self) -> Iterator[Meeting]:
-        """Leave the states of least cost; yield what is reached from them, and at which cost, set by set."""
-        began, cost, nodes = time.thread_time(), self.next_cost, 1
+        """Leave the states of least cost; yield what is reached from them, and at which cost, set by set.
+
+        What is reached for nothing is left by the next step, if that is this side's.
+        """
+        began, cost = time.thread_time(), self.next_cost
         assert cost is not None  # noqa: S101 - the search is over else
         states = self.waiting.pop(cost) & ~self.closed
-        while states.satisfiable():
-            nodes = max(nodes, states.node_count())
+        if states.satisfiable():
             self.closed |= states
             self.layers.append((cost, states))
-            again = self.coding.nothing
             for price, found in self._left(states):
-                if price == 0:
-                    again |= found
-                else:
-                    self.waiting[cost + price] = self.waiting.get(cost + price, self.coding.nothing) | found
+                self.waiting[cost + price] = self.waiting.get(cost + price, self.coding.nothing) | found
                 yield cost + price, found
-            states = again
-        self.seconds, self.nodes = time.thread_time() - began, nodes
+        self.seconds, self.nodes = time.thread_time() - began, states.node_count()
 
     def _left(self, states: Set) -> Iterator[Meeting]:
         """Yield what one step from `states` reaches and was not closed, by the price of the step."""
