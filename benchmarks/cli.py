@@ -17,6 +17,7 @@ from benchmarks.sentences.command import sentences
 from benchmarks.simulations.command import simulations
 from benchmarks.tools.command import tools
 from benchmarks.uncertain.command import uncertain
+from benchmarks.unsolvable.command import unsolvable
 
 app = typer.Typer(no_args_is_help=True, help="Benchmark suites, peers and reports.")
 for command in (
@@ -41,5 +42,6 @@ for command in (
     learning,
     uncertain,
     simulations,
+    unsolvable,
 ):
     app.command()(command)

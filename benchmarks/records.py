@@ -37,7 +37,7 @@ class Record:
     `peak_mib` is the resident memory of the largest of them. `evaluations`, `expansions` and `stored_states` are those
     of the search by itself, `search_bytes` and `effort_seconds` the memory and the time that they took, where the
     planner tells. `tracks` are those of the task, and `shortest_known` the steps of the shortest plan that its suite
-    knows. `round` counts repetitions.
+    knows. `by` is the search that had the last word, where the planner has several. `round` counts repetitions.
     """
 
     suite: str
@@ -62,6 +62,7 @@ class Record:
     checks: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     features: tuple[str, ...] = ()
+    by: str = ""
     detail: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
     tracks: tuple[str, ...] = ()

@@ -145,6 +145,7 @@ def carry_out(attempt: Attempt, settings: Settings, cores: Sequence[int] = ()) -
         peak_mib=round(run.peak_bytes / MIB, 1),
         sizes=answer.sizes,
         features=tuple(sorted(features)),
+        by=answer.by,
         detail=answer.detail,
         versions=versions_of(attempt.planner),
         date=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -79,7 +79,8 @@ class Effort:
 class Answer:
     """What a process claims: `cost` and `lower_bound` as it states them, times in seconds where it tells them.
 
-    `search_seconds` are those of all that follows grounding.
+    `search_seconds` are those of all that follows grounding. `by` names the search that had the last word, if several
+    have part.
     """
 
     outcome: Outcome
@@ -90,6 +91,7 @@ class Answer:
     search_seconds: float | None = None
     effort: Effort = Effort()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    by: str = ""
     detail: str = ""
 
 

@@ -43,6 +43,8 @@ EXIT_CODES: Final = {
     34: Outcome.UNSUPPORTED,
 }
 """The driver's documented exit codes without a plan."""
+GAVE_UP: Final = 12
+"""The exit code of a search that ended without a plan: symbolic search says that of what it has proved, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,17 @@ class Downward:
         proves = self.proves(features)
         if plan is not None:
             outcome = Outcome.OPTIMAL if proves and run.returncode == 0 else Outcome.SOLVED
+        elif proves and run.returncode == GAVE_UP and bounds_met(run.stdout):
+            outcome = Outcome.UNSOLVABLE
         else:
             outcome = EXIT_CODES.get(run.returncode, failed(run).outcome)
+        bound = None if outcome is Outcome.UNSOLVABLE else lower_bound(run.stdout)
         cost = None if plan is None else stated_cost(plan)
         return Answer(
             outcome,
             plan=plan,
             cost=cost,
-            lower_bound=(cost if outcome is Outcome.OPTIMAL else lower_bound(run.stdout)) if proves else None,
+            lower_bound=(cost if outcome is Outcome.OPTIMAL else bound) if proves else None,
             translate_seconds=last_number(r"Done! \[([\d.]+)s CPU", run.stdout),
             search_seconds=last_number(r"Total time: ([\d.]+)s", run.stdout),
             effort=effort(run.stdout),
@@ -138,6 +143,12 @@ def effort(log: str) -> Effort:
         effort_seconds=last_number(r"Search time: ([\d.]+)s", log),
         search_bytes=None if before is None or peak is None else 1024 * (peak - int(before[1])),
     )
+
+
+def bounds_met(log: str) -> bool:
+    """Return whether the last bounds of symbolic search say that no plan is left: it has exhausted one side."""
+    bounds = re.findall(r"BOUND: (\d+) < (\d+) \[0/", log)
+    return bool(bounds) and bounds[-1][0] == bounds[-1][1]
 
 
 def lower_bound(log: str) -> float | None:

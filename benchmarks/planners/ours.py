@@ -93,6 +93,7 @@ class Ours:
             search_seconds=statistics.get("search_seconds"),
             effort=effort(statistics, run),
             sizes={name: statistics[name] for name in ("facts", "actions", "variables") if name in statistics},
+            by=" ".join(filter(None, [statistics.get("search"), statistics.get("heuristic")])),
             detail=result.get("reason") or "",
         )
 

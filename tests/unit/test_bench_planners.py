@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
 from benchmarks.planners.base import Effort
-from benchmarks.planners.downward import Downward, Translator
+from benchmarks.planners.downward import Downward, Translator, symk
 from benchmarks.planners.ours import Ours, OursGround
 from benchmarks.planners.pyperplan import Pyperplan
 from benchmarks.process import Limits, Run
@@ -95,6 +95,23 @@ def test_the_driver_without_a_plan(run: Run, outcome: Outcome, tmp_path: Path) -
     answer = Downward("fd", "astar(lmcut())").read(run, tmp_path, NO_FEATURES)
     assert (answer.outcome, answer.plan) == (outcome, None)
     assert ("crashed" in answer.detail) is (outcome is Outcome.ERROR)
+
+
+@pytest.mark.parametrize(
+    ("log", "outcome"),
+    [
+        (
+            "BOUND: 4 < 2147483647 [0/1 plans]\nBOUND: 2147483647 < 2147483647 [0/1 plans], dir: BW\n",
+            Outcome.UNSOLVABLE,
+        ),
+        ("BOUND: 4 < 2147483647 [0/1 plans]\n", Outcome.UNKNOWN),
+        ("", Outcome.UNKNOWN),
+    ],
+)
+def test_symbolic_search_that_has_exhausted_one_side(log: str, outcome: Outcome, tmp_path: Path) -> None:
+    answer = symk("symk", "sym_bd()").read(ended(12, log), tmp_path, NO_FEATURES)
+    assert answer.outcome is outcome
+    assert answer.lower_bound == (4 if log and outcome is Outcome.UNKNOWN else None)
 
 
 LOG = """Done! [0.250s CPU, 0.260s wall-clock]

@@ -1,0 +1,83 @@
+"""Who has proved that there is no plan, in what time, and by which part of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import geometric_mean
+from typing import Final
+
+from benchmarks.planners import Outcome
+from benchmarks.records import Record, TaskId
+from benchmarks.report import columns_of
+from benchmarks.tables import Table
+from benchmarks.tasks import in_order
+
+Column = Mapping[TaskId, Record]
+PARTS: Final = {"": "reachability", "h2": "h²"}
+"""Parts of ours that are no searches, by what is recorded: the first one finds out while grounding."""
+INITIAL: Final = "relaxation"
+"""What shows that the initial state is a dead end: searches of ours whose estimates ignore deletes."""
+
+
+def part_of(record: Record) -> str:
+    """Return by which part a planner has proved that there is no plan: reachability, relaxation, h² or a search."""
+    if record.by not in PARTS and record.expansions == 0 and record.by != "symbolic":
+        return INITIAL
+    return "search" if not record.by and record.expansions else PARTS.get(record.by, record.by)
+
+
+def contradictions(records: Iterable[Record]) -> list[str]:
+    """Return, in words, the records that have a plan: no task here has one."""
+    return [f"{each.planner} has a plan for {each.task}" for each in records if each.plan is not None]
+
+
+def proofs(records: Sequence[Record], first: str) -> Table:
+    """Return CPU seconds of each proof task by task, with the part by which planner `first` has it, and sums."""
+    columns = columns_of(records)
+    tasks = sorted({task for column in columns.values() for task in column}, key=lambda task: in_order(task[1]))
+    rows = [
+        (_name(task), _part(columns[first].get(task)), *(_cell(column.get(task)) for column in columns.values()))
+        for task in tasks
+    ]
+    proved = [sum(each.outcome is Outcome.UNSOLVABLE for each in column.values()) for column in columns.values()]
+    return Table(["task", f"{first}, by", *columns], rows, ["proved", "", *proved])
+
+
+def ratios(records: Sequence[Record], first: str) -> Table:
+    """Return how `first` compares with each other planner, and with the faster of them, where both have a proof."""
+    columns = {label: _proved(column) for label, column in columns_of(records).items()}
+    own = columns.pop(first)
+    rows = []
+    best: dict[TaskId, float] = {}
+    for label, times in columns.items():
+        rows.append(_ratio(label, own, times))
+        for task, seconds in times.items():
+            best[task] = min(best.get(task, seconds), seconds)
+    rows.append(_ratio("the faster of them", own, best))
+    return Table([f"{first} over", "both", "only ours", "only theirs", "time, geometric mean", "worst"], rows)
+
+
+def _ratio(
+    label: str, own: Mapping[TaskId, float], times: Mapping[TaskId, float]
+) -> tuple[str, int, int, int, str, str]:
+    both = [own[task] / times[task] for task in own if task in times]
+    mean, worst = (f"{geometric_mean(both):.2f}", f"{max(both):.2f}") if both else ("", "")
+    return label, len(both), len(own.keys() - times), len(times.keys() - own), mean, worst
+
+
+def _proved(column: Column) -> dict[TaskId, float]:
+    return {task: each.cpu_seconds for task, each in column.items() if each.outcome is Outcome.UNSOLVABLE}
+
+
+def _name(task: TaskId) -> str:
+    return task[1].removesuffix("/problem.pddl")
+
+
+def _part(record: Record | None) -> str:
+    return part_of(record) if record is not None and record.outcome is Outcome.UNSOLVABLE else ""
+
+
+def _cell(record: Record | None) -> str:
+    if record is None:
+        return ""
+    return f"{record.cpu_seconds:.2f}" if record.outcome is Outcome.UNSOLVABLE else str(record.outcome)
