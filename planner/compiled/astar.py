@@ -15,6 +15,7 @@ from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
 from planner.kernels.data import CLOSED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
 from planner.kernels.scp import Tables
+from planner.kernels.stubborn import Stubborn
 from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
@@ -70,6 +71,7 @@ class CompiledAstar:
         self._tables: Tables = hollow(Tables)
         if heuristic not in {"blind", "scp"}:
             self._relaxed, self._room = board.relaxed, board.exploration
+        self._stubborn: Stubborn = hollow(Stubborn)
         self._spent, self._next = 0, FIRST_RENEWAL
         self._number = zeros(n.HOW_MANY)
         self._number[n.FREE] = NOTHING
@@ -104,6 +106,7 @@ class CompiledAstar:
         """Search for the cheapest plan; all plans cheaper than `run.limit` are excluded when it ends."""
         number, accounts = self._number, Accounts(run, self._number)
         partitions = yield from self._prepared()
+        self._prune()
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
@@ -131,6 +134,12 @@ class CompiledAstar:
         yield from partitions.prepare()
         self._tables = partitions.tables
         return partitions
+
+    def _prune(self) -> None:
+        """Let actions be left out that are not in a stubborn set, where such sets are known to be enough."""
+        if self._board.stubborn is not None:
+            self._stubborn = self._board.stubborn
+            self._number[n.PRUNES] = 1
 
     def _renew(self, partitions: Partitions) -> Generator[None, None, None]:
         """From time to time, find better abstractions for states that wait, and estimate these again."""
@@ -165,6 +174,7 @@ class CompiledAstar:
             self._room,
             memory.landmarks,
             self._tables,
+            self._stubborn,
             self._board.found,
             self._board.stack,
         )

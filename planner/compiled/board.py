@@ -12,10 +12,12 @@ from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
 from planner.compiled.relaxed import aimed, exploration, facts_of_zero, missing_at_first, packed_relaxation, prices
 from planner.compiled.space import conjunction, first_state, packed_space
+from planner.compiled.stubborn import stubborn_tables
 from planner.heuristics.landmarks import Landmarks, landmarks
 from planner.heuristics.relaxed import RelaxedTask, relax
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.milestones import Milestones
+from planner.kernels.stubborn import Stubborn
 from planner.task import Task
 
 
@@ -66,6 +68,11 @@ class Board:
     def milestones(self) -> Milestones:
         """The landmarks as arrays."""
         return packed_milestones(landmarks(self.task, self.relaxation, self.check), self.packed)
+
+    @cached_property
+    def stubborn(self) -> Stubborn | None:
+        """What stubborn sets of actions are found by; None where they are not sound, or would take too long."""
+        return stubborn_tables(self.task, self.packed, self.check)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived."""

@@ -50,6 +50,7 @@ from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
 from planner.kernels.scp import Tables, scp
 from planner.kernels.states import apply, holds, is_useless
+from planner.kernels.stubborn import Stubborn, prune
 from planner.kernels.successors import applicable
 
 BLIND: Final = 0
@@ -76,6 +77,7 @@ def astar(
     room: Exploration,
     landmarks: Landmarks,
     tables: Tables,
+    stubborn: Stubborn,
     found: Index,
     stack: Index,
 ) -> int:
@@ -109,6 +111,7 @@ def astar(
             return FOUND
         else:
             count = applicable(space.tree, registry.state, state * words, found, stack)
+            count = prune(stubborn, number, registry.state, state * words, found, count)
             _expand(kind, number, space, registry, nodes, waiting, landmarks, state, found, count)
     return PAUSED
 

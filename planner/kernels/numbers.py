@@ -103,7 +103,17 @@ ESTIMATED: Final = 62
 """States that were estimated."""
 ENTERED: Final = 63
 """Nodes of which it is known what may be hoped for."""
-HOW_MANY: Final = 64
+PRUNES: Final = 64
+"""Not 0: actions are left out that are not in a stubborn set."""
+PRUNED: Final = 65
+"""States for which such a set was looked for."""
+APPLICABLE: Final = 66
+"""Actions that could be applied in them."""
+STUBBORN: Final = 67
+"""Those of them that were not left out."""
+SETS: Final = 68
+"""Steps that it took to find the sets."""
+HOW_MANY: Final = 69
 
 PAUSED: Final = 0
 """So much work was done as was allowed."""
