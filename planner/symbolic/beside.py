@@ -1,34 +1,34 @@
 """Symbolic search in a process of its own, beside other searches: on another processor where there is one.
 
-On one processor the system lets both have half of it.
+On one processor they take turns, long or short ones by whose lower bound is the better one.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import pickle
-import select
-import subprocess
-import sys
 import time
 
-from planner.annotations import TYPE_CHECKING, Any, Final, cast
+from planner.annotations import TYPE_CHECKING, Final, cast
 from planner.budget import GIB, Budget
 from planner.search.run import Ending, Run, Steps
 from planner.symbolic.installed import check_there, is_there
+from planner.symbolic.other import Other
 
 if TYPE_CHECKING:
-    from planner.mutexes import Pruned
     from planner.workplace import Workplace
 
 PATIENCE: Final = 0.6
 """Seconds that other searches are at work before this one begins: many tasks are done by then."""
 GLANCE: Final = 0.01
 """Seconds between two looks at what the other process has found."""
-LEADING: Final = 0.01
-"""Seconds for which it is waited for between two looks where there is one processor and it leads."""
+TRIED: Final = 1.0
+"""Seconds until which it has half of the time in any case, where there is one processor."""
+LEADING: Final = 0.9
+"""Its part of the time from then on, if its bound is not lower than what is known, ..."""
+CLOSE: Final = 0.75
+"""... half, if it is this part of that at least, and else ..."""
+TRAILING: Final = 0.15
+"""... this."""
 SHARE: Final = 0.4
 """The part of the memory that it may take."""
 BY: Final = ("symbolic", "")
@@ -66,16 +66,11 @@ def beside(steps: Steps, workplace: Workplace, budget: Budget) -> Steps:
 
 
 def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
-    """Go through `steps`, and look what the `other` process has found every now and then.
-
-    Where there is one processor, and the other one's bound is the better one, it gets most of the time.
-    """
-    clock, patience = time.monotonic, LEADING if _processors() == 1 else 0.0
-    due, ending = 0.0, cast("Ending | None", None)
+    """Go through `steps`, and look what the `other` process has found every now and then."""
+    turns, ending = Turns(other, run), cast("Ending | None", None)
     while ending is None or other.ending is None:
-        if other.ending is None and (ending is not None or clock() >= due):
-            other.poll(run, GLANCE if ending is not None else patience * (other.bound >= run.lower_bound))
-            due = clock() + GLANCE
+        if other.ending is None:
+            turns.look(idle=ending is not None)
         if other.ending is Ending.EXHAUSTED or run.lower_bound >= run.limit:
             run.by = BY
             run.proved(run.limit)
@@ -92,6 +87,44 @@ def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
                     return ending
         yield
     return Ending.INCOMPLETE
+
+
+class Turns:
+    """Says when the `other` process is looked at: for how long, too, where there is one processor only."""
+
+    def __init__(self, other: Other, run: Run) -> None:
+        self._other, self._run, self._one = other, run, _processors() == 1
+        self._had, self._began = 0.0, time.monotonic()
+        self._due = self._began
+
+    def look(self, *, idle: bool) -> None:
+        """Look, if it is time for that; `idle` is whether there is nothing else to do."""
+        if idle:
+            self._other.go_on()
+            self._other.poll(self._run, GLANCE)
+        elif time.monotonic() >= self._due:
+            share = self._share() if self._one else 0.0
+            self._let(self._other, (time.monotonic() - self._began) * share / (1 - share))
+            self._began = time.monotonic()
+            self._due = self._began + GLANCE * (max(1.0, (1 - share) / share) if share else 1.0)
+
+    def _let(self, other: Other, seconds: float) -> None:
+        """Let it work for so many seconds, and rest then, where there is one processor."""
+        if self._one:
+            other.go_on()
+        other.poll(self._run, seconds)
+        self._had += seconds
+        if self._one:
+            other.pause()
+
+    def _share(self) -> float:
+        """Return its part of the time."""
+        bound, best = self._other.bound, self._run.lower_bound
+        if self._had < TRIED:
+            return 0.5
+        if bound >= best:
+            return LEADING
+        return 0.5 if bound >= CLOSE * best else TRAILING
 
 
 def alone(workplace: Workplace, budget: Budget) -> Steps:
@@ -124,62 +157,3 @@ def _room(budget: Budget) -> int:
 def _processors() -> int:
     """Return how many processors there are for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class Other:
-    """The process that searches what is `known` to be left of a task, in so many bytes, until `stop`.
-
-    `bound` is the lower bound that it has found, `ending` how its search ended, if it has.
-    """
-
-    def __init__(self, known: Pruned, room: int) -> None:
-        from planner.compiled import library  # noqa: PLC0415 - only for what lasts
-        from planner.symbolic.job import job_for  # noqa: PLC0415 - as above
-
-        self._actions = known.actions
-        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - a path object would cost more
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "planner.symbolic.process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-        )
-        assert self._process.stdin is not None  # noqa: S101 - it was asked for
-        assert self._process.stdout is not None  # noqa: S101 - as above
-        self._output, self._rest = self._process.stdout.fileno(), b""
-        self._news = select.poll()
-        self._news.register(self._output, select.POLLIN)
-        self.bound, self.ending = 0, cast("Ending | None", None)
-        with contextlib.suppress(BrokenPipeError):  # it says nothing, then
-            pickle.dump((job_for(known, library.loaded() or library.ENTRIES), room), self._process.stdin)
-            self._process.stdin.flush()
-
-    def stop(self) -> None:
-        """End it."""
-        self._process.kill()
-        self._process.wait()
-        for end in (self._process.stdin, self._process.stdout):
-            if end is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    end.close()
-
-    def poll(self, run: Run, wait: float = 0.0) -> None:
-        """Let `run` know what was found since; wait for so many seconds if there is no news."""
-        while self.ending is None and self._news.poll(1000 * wait):
-            more = os.read(self._output, 1 << 16)
-            if not more:
-                self.ending = Ending.INCOMPLETE
-            *lines, self._rest = (self._rest + more).split(b"\n")
-            for line in lines:
-                self._heard(json.loads(line), run)
-            wait = 0.0
-
-    def _heard(self, found: dict[str, Any], run: Run) -> None:
-        if "ended" in found:
-            self.ending = Ending[found["ended"]]
-            return
-        self.bound = found["bound"]
-        if "plan" in found:
-            run.found([self._actions[action] for action in found["plan"]], found["cost"])
-        run.proved(self.bound)

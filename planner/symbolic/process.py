@@ -6,22 +6,28 @@ holds the other end of its input any more. Run as `python -m planner.symbolic.pr
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import pickle
+import signal
 import sys
 import threading
 from collections.abc import Callable
 from typing import IO
 
-from planner.annotations import Any
+from planner.annotations import Any, Final
 from planner.search.run import Ending, Run
 from planner.search.space import Space
 from planner.symbolic.bidirectional import bidirectional
 
+PR_SET_PDEATHSIG: Final = 1
+"""From `sys/prctl.h`."""
+
 
 def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
     """Search for the cheapest plan for the task that is read from `source`; `say` what is found."""
+    say({"mortal": dies_with_its_starter()})
     (task, mutexes, orders), room = pickle.load(source)  # noqa: S301 - written by the process that started this
     threading.Thread(target=_until_left_alone, args=(source,), daemon=True).start()
     run = Run()
@@ -34,6 +40,19 @@ def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
         say({"ended": stop.value.name})
     except MemoryError:
         say({"ended": Ending.INCOMPLETE.name})
+
+
+def dies_with_its_starter() -> bool:
+    """Let the system kill this process when the thread that started it is gone; return whether it will, for sure.
+
+    Then it may be stopped: a process that was and whose starter is killed would be there for ever.
+    """
+    starter = os.getppid()
+    try:
+        asked = ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL) == 0
+    except (AttributeError, OSError):  # not on Linux
+        return False
+    return asked and starter == os.getppid() != 1
 
 
 def _found(run: Run) -> dict[str, Any]:

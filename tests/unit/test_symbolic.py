@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from search_twins import finished, perfect, random_task, replayed
@@ -13,12 +16,30 @@ from planner.budget import Budget, never
 from planner.mutexes import pruned
 from planner.search import Ending, Run, Space
 from planner.symbolic import beside as module
-from planner.symbolic.beside import Other, alone, beside
+from planner.symbolic.beside import alone, beside
+from planner.symbolic.other import Other
 from planner.task import INFINITY
 from planner.workplace import Workplace
 
 pytest.importorskip("oxidd")
 PATIENT = 60.0
+RESTING = """
+import time
+from planner import Domain
+from planner.budget import Budget
+from planner.grounding import ground
+from planner.mutexes import pruned
+from planner.search import Run
+from planner.symbolic.other import Other
+garden = Domain("garden")
+garden.action("dig", provides=["hole"])
+other = Other(pruned(ground(garden.problem(goal=["hole"]), Budget())), 1 << 26)
+while not other._mortal:
+    other.poll(Run(), 0.01)
+other.pause()
+print(other._process.pid, flush=True)
+time.sleep(60)
+"""
 RLIMIT = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
@@ -81,7 +102,7 @@ def test_the_others_may_give_up_first():
 
 
 def test_when_it_crashes_the_others_go_on(monkeypatch):
-    monkeypatch.setattr(module.sys, "executable", "/bin/false")
+    monkeypatch.setattr("planner.symbolic.other.sys.executable", "/bin/false")
 
     budget, held = Budget(PATIENT, 2.0), []
 
@@ -139,3 +160,30 @@ def test_there_may_be_many_open_files(tmp_path):
     finally:
         for each in opened:
             each.close()
+
+
+def test_on_one_processor_it_has_its_turns(monkeypatch):
+    monkeypatch.setattr(module, "_processors", lambda: 1)
+    task, run = solvable(), Run()
+    assert finished(beside(idle(), place_of(task, run), Budget(PATIENT, 2.0))) is Ending.EXHAUSTED
+    assert replayed(task, run.plan) == run.lower_bound == perfect(task)[frozenset(task.initial)]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there does it know that it ends in time")
+def test_it_ends_with_its_starter_also_where_it_rests():
+    """It may be stopped in the moment in which its starter is killed."""
+    with subprocess.Popen([sys.executable, "-c", RESTING], stdout=subprocess.PIPE, text=True) as starter:
+        number = int(starter.stdout.readline())
+        starter.kill()
+    until = time.monotonic() + PATIENT
+    while state_of(number) not in {"", "Z", "X"} and time.monotonic() < until:
+        time.sleep(0.01)
+    assert state_of(number) in {"", "Z", "X"}
+
+
+def state_of(process: int) -> str:
+    """Return the letter for the state of a process, "" where there is none any more."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,79 @@
+"""Our command without parts of what it proves with: `python -m benchmarks.leaving_out PART[+PART…] solve …`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from importlib import import_module
+from typing import Any, Final
+
+from planner.cli import main as command
+from planner.mutexes import Pruned, Pruning
+from planner.search import Ending
+from planner.search.run import Steps
+from planner.workplace import Workplace, heuristic_for
+
+
+def without_search(name: str, heuristic: str) -> None:
+    """Let the search called `name` with this heuristic give up at once."""
+    search = Workplace.search
+
+    def left(self: Workplace, asked: str, other: str | None = None, **options: Any) -> Steps:
+        if (asked, heuristic_for(asked, other)) == (name, heuristic):
+            return nothing()
+        return search(self, asked, other, **options)
+
+    Workplace.search = left  # type: ignore[method-assign, assignment]
+
+
+def without_relaxed() -> None:
+    """Try no relaxed plans."""
+
+    def untried(self: Workplace) -> Steps:  # noqa: ARG001 - that is how it is called
+        return nothing()
+
+    Workplace.relaxed = untried  # type: ignore[method-assign]
+
+
+def without_h2() -> None:
+    """Let all actions be needed, and all facts go together."""
+
+    def unlooked(self: Workplace, seconds: float | None) -> Generator[None, None, Pruned | None]:  # noqa: ARG001
+        yield
+        self.pruned = Pruning(self.task, self.check, None).result()
+        return self.pruned
+
+    Workplace.without_needless = unlooked  # type: ignore[method-assign]
+
+
+def without_symbolic() -> None:
+    """Search nothing beside."""
+    vars(import_module("planner.solve"))["beside"] = lambda steps, *_: steps
+
+
+def nothing() -> Steps:
+    """Give up at once."""
+    yield
+    return Ending.INCOMPLETE
+
+
+PARTS: Final[dict[str, Callable[[], None]]] = {
+    "relaxed": without_relaxed,
+    "uniform": lambda: without_search("uniform", ""),
+    "lmcut": lambda: without_search("astar", "lmcut"),
+    "scp": lambda: without_search("astar", "scp"),
+    "h2": without_h2,
+    "symbolic": without_symbolic,
+}
+"""What the automatic choice of `--mode optimal` is made of."""
+
+
+def main() -> None:
+    """Run the command without what its first argument names."""
+    for part in sys.argv.pop(1).split("+"):
+        PARTS[part]()
+    command()
+
+
+if __name__ == "__main__":
+    main()
