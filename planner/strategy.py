@@ -76,7 +76,7 @@ def proving(workplace: Workplace) -> Steps:
         yield
     pruned = yield from workplace.without_needless(PRUNING)
     if pruned is not None and not pruned.solvable:
-        workplace.run.by = ("h2", "")
+        workplace.run.by = (pruned.by, "")
         return Ending.EXHAUSTED
     if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
         return (yield from take_turns([Contender(steps, 3), *_abstract(workplace)], workplace.run))

@@ -55,6 +55,9 @@ MOST_FACTS: Final = 10_000
 MOST_ACTIONS: Final = 100_000
 """Actions up to which that is done: more take seconds to get ready."""
 
+NO_NUMBERS: Final = "however often each action is used, they do not add up to the goal"
+"""Why there is no plan where the state equation says so."""
+
 
 @dataclass(slots=True)
 class Workplace:
@@ -108,11 +111,12 @@ class Workplace:
     def without_needless(self, seconds: float | None) -> Generator[None, None, Pruned | None]:
         """Find out by h² what no plan needs, for so many seconds of processor time; None where there is too much.
 
-        That is kept as `pruned`.
+        That is kept as `pruned`. If there may be a plan, it is looked whether any numbers of actions could be one.
         """
         if len(self.task.facts) > MOST_FACTS or len(self.task.actions) > MOST_ACTIONS:
             return None
         from planner.compiled import library  # noqa: PLC0415 - only for what lasts
+        from planner.equations import disproof  # noqa: PLC0415 - as above
         from planner.mutexes import Pruning  # noqa: PLC0415 - as above
 
         until = math.inf if seconds is None else time.thread_time() + seconds
@@ -121,8 +125,11 @@ class Workplace:
             if time.thread_time() > until:
                 break
             yield
-        self.pruned = pruning.result()
-        return self.pruned
+        found = pruning.result()
+        if found.solvable and (by := (yield from disproof(pruning.values, pruning.pairs, library.loaded()))):
+            found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
+        self.pruned = found
+        return found
 
     def elsewhere(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
         """Run a search of what is left of the task."""

@@ -128,6 +128,11 @@ class CompiledPairs:
         start = self._around.here.start
         return [number for number in range(self._actions) if start[number] < start[number + 1]]
 
+    def needed(self, action: int) -> tuple[int, ...]:
+        """Return what must hold where an action is applied, if a plan may need it; else nothing."""
+        start, item = self._around.here
+        return tuple(item[start[action] : start[action + 1]])
+
     def count(self) -> int:
         """Return a number that is another one whenever more is known."""
         known = sum([lists.start[-1] for lists in self._around])

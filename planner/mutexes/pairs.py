@@ -139,6 +139,10 @@ class Pairs:
         """Return the actions that a plan may need."""
         return [number for number, before in enumerate(self.before) if before is not None]
 
+    def needed(self, action: int) -> tuple[int, ...]:
+        """Return what must hold where an action is applied, if a plan may need it; else nothing."""
+        return tuple(facts_of(self.before[action] or 0))
+
     def count(self) -> int:
         """Return a number that is another one whenever more is known."""
         known = [each.bit_count() for each in (*self.before, *self.after) if each is not None]

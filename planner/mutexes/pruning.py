@@ -41,6 +41,9 @@ class Knowledge(Protocol):
     def actions(self) -> list[int]:
         """Return the actions that a plan may need."""
 
+    def needed(self, action: int) -> tuple[int, ...]:
+        """Return what must hold where an action is applied, if a plan may need it; else nothing."""
+
     def count(self) -> int:
         """Return a number that is another one whenever more is known."""
 
@@ -70,8 +73,8 @@ class Pruned:
 
     Its actions and facts are numbers `actions` and `facts` of that one; its variables may be fewer and larger. No state
     that can be reached there has a pair of `unreachable` facts, and no state on a plan one of `excluded` facts, most of
-    which are both; these are by number in `task`. Unless it is `solvable` there is no plan, which is proved; if it is,
-    there may be one.
+    which are both; these are by number in `task`. Unless it is `solvable` there is no plan, which is proved, `by` what;
+    if it is, there may be one.
     """
 
     task: Task
@@ -80,25 +83,27 @@ class Pruned:
     solvable: bool
     unreachable: Mutexes
     excluded: Mutexes
+    by: str = "h2"
 
 
 class Pruning:
     """Looks for what no plan needs, for as long as `steps` are gone through; `result` is what is known by then.
 
+    That is found out about `pairs` of `values`, which stand for the facts of the task.
     Kernels do the work where `entries` has them; `check` raises when a limit is reached meanwhile.
     """
 
     def __init__(self, task: Task, check: Callable[[], None] = never, entries: Entries | None = None) -> None:
         self._task = task
-        self._assignments = assignments(task, check)
-        self._pairs = _knowledge(self._assignments, entries, check)
-        self._unreachable = self._excluded = self._pairs.copy()
+        self.values = assignments(task, check)
+        self.pairs = _knowledge(self.values, entries, check)
+        self._unreachable = self._excluded = self.pairs.copy()
         self._first = True
         self._solvable = True
 
     def steps(self) -> Pause:
         """Rule out pairs and actions forwards and backwards by turns, until neither would find anything new."""
-        pairs, left, forwards = self._pairs, {True: -1, False: -1}, True
+        pairs, left, forwards = self.pairs, {True: -1, False: -1}, True
         while True:
             self._solvable = yield from pairs.sharpen()
             if not self._solvable or left[forwards] == pairs.count():
@@ -111,10 +116,10 @@ class Pruning:
 
     def result(self) -> Pruned:
         """Return what is known."""
-        task, actions, facts = smaller(self._task, self._pairs.actions() if self._solvable else [])
-        values = [self._assignments.value_of[fact] for fact in facts]
+        task, actions, facts = smaller(self._task, self.pairs.actions() if self._solvable else [])
+        values = [self.values.value_of[fact] for fact in facts]
         unreachable, excluded = (
-            Mutexes(rows, values, self._assignments.size) for rows in (self._unreachable, self._excluded)
+            Mutexes(rows, values, self.values.size) for rows in (self._unreachable, self._excluded)
         )
         task = replace(
             grouped(task, unreachable), conflicts=tuple(islice(_conflicts(task, unreachable, excluded), MOST))

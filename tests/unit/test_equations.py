@@ -1,0 +1,105 @@
+"""Counting how often actions are used: what it proves of tasks that are made without a plan, and how that is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from search_twins import finished
+
+from benchmarks.unsolvable.puzzles import lamps, pegs, ring, tiles
+from benchmarks.unsolvable.resources import bridges, cover, packing, tour
+from benchmarks.unsolvable.written import Written
+from planner import Problem, Status, StoppedBy, load, solve, strategy
+from planner.budget import Budget
+from planner.compiled import library
+from planner.equations import Equation, disproof, equation, shows, weights
+from planner.grounding import ground
+from planner.mutexes import Pruning
+from planner.workplace import NO_NUMBERS
+
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+
+
+def problem_of(written: Written, folder: Path) -> Problem:
+    written.write(folder)
+    found = load(folder / written.name / "domain.pddl", folder / written.name / "problem.pddl")
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("written", "by"),
+    [
+        (packing(4), "weights"),
+        (cover(4), "weights"),
+        (tour(3, 3), "weights"),
+        (bridges(4), "weights"),
+        (pegs(4, 5, (0, 0)), "parity"),
+        (lamps(4, (0, 0)), "parity"),
+        (lamps(2, (0, 0)), ""),
+        (tiles(2, 2), ""),
+        (ring(5, 3), ""),
+    ],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_what_counting_proves(written: Written, by: str, tmp_path: Path) -> None:
+    pruning = Pruning(ground(problem_of(written, tmp_path), Budget()))
+    for _ in pruning.steps():
+        pass
+    assert pruning.result().solvable
+    assert finished(disproof(pruning.values, pruning.pairs, None)) == by
+
+
+def test_it_is_told_that_no_numbers_of_actions_are_a_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(strategy, "PATIENCE", 0.0)
+    result = solve(problem_of(packing(5), tmp_path), mode="optimal")
+    assert (result.status, result.stopped_by) == (Status.UNSOLVABLE, StoppedBy.EXHAUSTED)
+    assert (result.statistics.search, result.reason) == ("weights", NO_NUMBERS)
+
+
+def test_weights_show_that_nothing_solves_an_equation() -> None:
+    fuel = Equation(2, (((0, 1), (1, -1)),), ((0, 3), (1, -2)))
+    assert finished(weights(fuel, PLAIN, 1.0)) is not None
+    assert shows(fuel, [1, 1])
+    assert not shows(fuel, [1, 0])
+    assert not shows(fuel, [-1, -1])
+    enough = Equation(2, fuel.columns, ((0, 3), (1, -3)))
+    assert finished(weights(enough, PLAIN, 1.0)) is None
+
+
+def test_looking_for_weights_ends_in_time() -> None:
+    steps = weights(random_equation(Random(1)), PLAIN, 0.0, work=0)
+    assert finished(steps) is None
+
+
+def test_machine_code_finds_the_same_weights() -> None:
+    entries = library.loaded()
+    if entries is None:
+        pytest.skip("there is no machine code")
+    rng, found = Random(2), 0
+    for _ in range(100):
+        asked = random_equation(rng)
+        plain = finished(weights(asked, PLAIN, 10.0))
+        assert (finished(weights(asked, entries, 10.0)) is None) is (plain is None)
+        found += plain is not None
+    assert 10 < found < 90
+
+
+def random_equation(rng: Random) -> Equation:
+    """Return an equation of actions that make some values others."""
+    rows = rng.randint(4, 12)
+    columns = [
+        {rng.randrange(rows): rng.choice([-2, -1, 1, 2]) for _ in range(rng.randint(1, 4))}
+        for _ in range(rng.randint(4, 16))
+    ]
+    right = {rng.randrange(rows): rng.choice([-1, 1]) for _ in range(2)}
+    return Equation(rows, tuple(tuple(sorted(each.items())) for each in columns), tuple(sorted(right.items())))
+
+
+def test_large_tasks_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.equations.columns.MOST_COLUMNS", 10)
+    pruning = Pruning(ground(problem_of(packing(5), tmp_path), Budget()))
+    assert finished(equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None
+    assert finished(disproof(pruning.values, pruning.pairs, None)) == ""
