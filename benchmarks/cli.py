@@ -27,6 +27,7 @@ for command in (
     reading.compare,
     reading.html,
     reading.rates,
+    reading.proofs,
     running.validate,
     listing.suites,
     listing.planners,

@@ -124,6 +124,27 @@ def rates(
     give("\n".join(one.markdown() for one in tables))
 
 
+def proofs(
+    results: ResultFiles,
+    *,
+    ours: Annotated[str | None, typer.Option("--ours", help="Whose proofs; the first planner's, if not said.")] = None,
+    peer: Annotated[list[str] | None, typer.Option("--peer", help="Compared with; all others' kinds, if none.")] = None,
+    bound: Annotated[list[str] | None, typer.Option("--bound", help="Whose lower bounds gaps are compared by.")] = None,
+    without: Without = None,
+    supported_by: SupportedBy = None,
+    domain: DomainFilter = None,
+    name: NameFilter = None,
+) -> None:
+    """Print what is proved: of all that any peer proves, by feature, with which gap else, and by which part."""
+    from benchmarks.proofs import proof_report  # noqa: PLC0415 - each command loads only what it runs
+
+    records = chosen(results, planners=None, without=without, supported_by=supported_by, domains=domain, names=name)
+    first = _label(records, ours, 0)
+    others = dict.fromkeys(record.planner for record in records if not record.configuration.startswith("ours"))
+    peers, bounds = ([_label(records, label, 0) for label in labels] for labels in (peer or others, bound or []))
+    give(proof_report(records, first, peers, bounds))
+
+
 def chosen(
     results: list[Path],
     *,

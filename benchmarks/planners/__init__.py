@@ -3,12 +3,14 @@
 A planner is named (see `NAMED`) or written as `KIND:OPTIONS`, with a label of one's own as `LABEL=KIND:OPTIONS`:
 
     ours:mode=optimal,search=astar,heuristic=lmcut      options of `forethought solve`
+    ours:mode=optimal,without=scp+symbolic              without parts of what it proves with
     fd:astar(lmcut())   fd:alias=lama-first   fd:--evaluator "h=ff()" --search "eager_greedy([h])"
     symk:sym_bd()
     pyperplan:search=gbf,heuristic=hff
     kairos:first=1    jupyddl:search=astar,heuristic=lmcut    in environments of their own
     aries:    gtpyhop:strategy=recursive_dfs                  likewise, for hierarchical tasks
     ours-ground:   fd-translate:                        grounding only
+    ours-initial:                                       LM-cut's value of the initial state
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Final
 from benchmarks.planners.base import COVERED, PROVED, Answer, Job, Outcome, Planner, installed, missing
 from benchmarks.planners.downward import Downward, Translator, symk
 from benchmarks.planners.guests import Guest
-from benchmarks.planners.ours import Ours, OursGround
+from benchmarks.planners.ours import Ours, OursInside
 from benchmarks.planners.pyperplan import Pyperplan
 from planner.errors import DocumentError, did_you_mean
 
@@ -40,7 +42,8 @@ __all__ = [
 
 KINDS: Final[dict[str, Callable[[str, str], Planner]]] = {
     "ours": lambda label, options: Ours(label, _pairs(options)),
-    "ours-ground": lambda label, _: OursGround(label),
+    "ours-ground": lambda label, _: OursInside(label, "ours-ground", "benchmarks.ground_ours"),
+    "ours-initial": lambda label, _: OursInside(label, "ours-initial", "benchmarks.initial_ours"),
     "fd": Downward,
     "fd-translate": lambda label, _: Translator(label),
     "symk": symk,
@@ -57,6 +60,7 @@ NAMED: Final = {
     "ours-first": "ours:mode=first",
     "ours-astar-lmcut": "ours:mode=optimal,search=astar,heuristic=lmcut",
     "ours-ground": "ours-ground:",
+    "ours-initial": "ours-initial:",
     "fd-astar-lmcut": "fd:astar(lmcut())",
     "fd-lama": "fd:alias=lama",
     "fd-lama-first": "fd:alias=lama-first",

@@ -33,6 +33,8 @@ COUNTS: Final = {
 }
 """The names of our statistics for what `Effort` counts."""
 OPTIONS: Final = ("mode", "search", "heuristic", "engine")
+LEFT_OUT: Final = "without"
+"""Names parts of the automatic choice that it does without, with + between; see `benchmarks.leaving_out`."""
 STOPS: Final = {"memory": Outcome.MEMORY, "time": Outcome.TIME, "cancelled": Outcome.TIME}
 """What an unknown result was stopped by; the only one who cancels is the harness, when time is up."""
 EXITS: Final = {11: Outcome.UNKNOWN, 12: Outcome.UNSUPPORTED}
@@ -50,8 +52,8 @@ class Ours:
         from planner.strategy import MODES, check_any, checked_name  # noqa: PLC0415 - loaded only for our own planner
 
         for name in self.options:
-            if name not in OPTIONS:
-                raise ValueError(f"there is no option {name!r}; there are {', '.join(OPTIONS)}")
+            if name not in (*OPTIONS, LEFT_OUT):
+                raise ValueError(f"there is no option {name!r}; there are {', '.join((*OPTIONS, LEFT_OUT))}")
         checked_name("mode", self.options.get("mode"), MODES)
         check_any(self.options.get("search"), self.options.get("heuristic"))
 
@@ -73,8 +75,10 @@ class Ours:
     def job(self, limits: Limits) -> Job:
         """Return the command without a time limit of its own: that counts the clock, the harness CPU time."""
         memory = f"--memory-limit={limits.memory_gib * MEMORY_SHARE:.3f}"
-        options = [f"--{name}={value}" for name, value in self.options.items()]
-        command = [sys.executable, "-m", "planner.cli", "solve", DOMAIN_FILE, PROBLEM_FILE, "--plan-file", PLAN_FILE]
+        options = [f"--{name}={value}" for name, value in self.options.items() if name != LEFT_OUT]
+        without = self.options.get(LEFT_OUT)
+        module = ["planner.cli"] if without is None else ["benchmarks.leaving_out", without]
+        command = [sys.executable, "-m", *module, "solve", DOMAIN_FILE, PROBLEM_FILE, "--plan-file", PLAN_FILE]
         return Job((*command, "--json", "--quiet", "--time-limit=none", memory, *options), HERE, asks=True)
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
@@ -111,15 +115,17 @@ def effort(statistics: Mapping[str, Any], run: Run) -> Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class OursGround:
-    """Reading, normalising and grounding by itself."""
+class OursInside:
+    """What a `module` of ours tells of a task, as a dict: its grounding, or a first estimate, by themselves."""
 
     label: str
+    kind: str
+    module: str
 
     @property
     def configuration(self) -> str:
         """The kind."""
-        return "ours-ground:"
+        return f"{self.kind}:"
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -129,18 +135,19 @@ class OursGround:
     def job(self, limits: Limits) -> Job:
         """Return the command."""
         memory = f"{limits.memory_gib * MEMORY_SHARE:.3f}"
-        return Job((sys.executable, "-m", "benchmarks.ground_ours", DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
+        return Job((sys.executable, "-m", self.module, DOMAIN_FILE, PROBLEM_FILE, memory), HERE)
 
     def read(self, run: Run, folder: Path, features: frozenset[str]) -> Answer:  # noqa: ARG002 - the answer says it all
-        """Return the sizes that were printed."""
+        """Return what was printed."""
         try:
             result = ast.literal_eval(run.stdout)  # not JSON: importing that would be a tenth of a small task's time
         except (ValueError, SyntaxError):
             return failed(run)
         return Answer(
             Outcome(result["outcome"]),
-            translate_seconds=result["seconds"],
-            sizes=result["sizes"],
+            lower_bound=result.get("lower_bound"),
+            translate_seconds=result.get("seconds"),
+            sizes=result.get("sizes", {}),
             detail=result["detail"],
         )
 

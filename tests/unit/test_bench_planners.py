@@ -11,7 +11,7 @@ import pytest
 from benchmarks.planners import NAMED, Answer, Outcome, missing, planner_of
 from benchmarks.planners.base import Effort
 from benchmarks.planners.downward import Downward, Translator, symk
-from benchmarks.planners.ours import Ours, OursGround
+from benchmarks.planners.ours import Ours
 from benchmarks.planners.pyperplan import Pyperplan
 from benchmarks.process import Limits, Run
 from planner.errors import DocumentError
@@ -283,7 +283,7 @@ def test_how_ours_is_called() -> None:
 
 def test_our_grounding(tmp_path: Path) -> None:
     text = json.dumps({"outcome": "grounded", "seconds": 0.5, "sizes": {"facts": 3}, "detail": ""})
-    assert OursGround("g").read(ended(0, text), tmp_path, NO_FEATURES) == Answer(
+    assert planner_of("ours-ground").read(ended(0, text), tmp_path, NO_FEATURES) == Answer(
         Outcome.GROUNDED, translate_seconds=0.5, sizes={"facts": 3}
     )
-    assert OursGround("g").read(ended(1, stderr="Traceback"), tmp_path, NO_FEATURES).outcome is Outcome.ERROR
+    assert planner_of("ours-ground").read(ended(1, stderr="Traceback"), tmp_path, NO_FEATURES).outcome is Outcome.ERROR
