@@ -2,7 +2,8 @@
 
     moves       what actions do to variables, one by one    space       abstract states, distances, what these need
     patterns    which variables to look at together         projection  abstract states by the values of a pattern
-    partition   who takes how much of the costs             samples     states for which that should be good
+    aims        what every plan reaches, or comes by        cartesian   abstract states by boxes, split where need be
+    partition   who takes how much of the costs
 
 Every plan is one of each abstraction, too, so distances there never are too high; and they may be added up where each
 action's cost is shared out among the abstractions (Katz and Domshlak, 2010; Yang et al., 2008).

@@ -1,21 +1,21 @@
-"""Projections of a task as arrays."""
+"""Abstractions of a task as arrays: projections, and Cartesian ones that were made before."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import Final
 
 from planner.abstractions.moves import Moves
 from planner.abstractions.patterns import Pattern
 from planner.abstractions.projection import factors
-from planner.compiled.arrays import empty_index, flat, index, lengthened, words, zeros
+from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
+from planner.compiled.cartesian import Gathered, nothing_gathered
 from planner.compiled.library import Call
+from planner.compiled.moves import packed_moves
 from planner.compiled.packing import Packing
+from planner.compiled.spaces import FEW, lengthen, no_spaces
 from planner.kernels import numbers as n
 from planner.kernels import projections as kernel
-from planner.kernels.abstractions import Abstractions
 from planner.kernels.data import NOTHING
 from planner.kernels.scp import Lookup
 from planner.task import Task
@@ -27,28 +27,49 @@ MOST_EDGES: Final = 400_000
 MOST_RULES: Final = 1 << 15
 MOST_KEY: Final = 1 << 62
 """Rules are numbers below this."""
-MOST_VALUES: Final = 20_000
-"""Values of all variables up to which pairs of them are looked at: they take 50 MB then."""
-FEW: Final = 1 << 12
-"""Elements for which there is room at first."""
 
 
 class Projections:
-    """Projections of `task` to `patterns`, as many as were made."""
+    """Projections of `task`, as many as were made, and some of the `others`, which are Cartesian.
 
-    def __init__(self, task: Task, moves: Moves, packed: Packing, entries: dict[str, Call]) -> None:
+    Their names are `patterns`: that of a projection is its pattern, that of Cartesian abstraction i is `(~i,)`.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        moves: Moves,
+        packed: Packing,
+        entries: dict[str, Call],
+        others: Gathered | None = None,
+    ) -> None:
+        self._others = others or nothing_gathered()
         self._moves, self._packed, self._entries = moves, packed, entries
         self._arrays = packed_moves(task, moves)
         self._shop = _workshop(len(moves.sizes), len(task.actions))
         self.patterns: list[Pattern] = []
         self.number: dict[Pattern, int] = {}
         self.counts = zeros(kernel.COUNTS)
-        self.spaces = Abstractions(*(index([0]) * FEW for _ in Abstractions._fields))
+        self.spaces = no_spaces()
         self.rank = empty_index(FEW)
         self.first_rank: list[int] = []
 
+    def adopt(self, number: int) -> None:
+        """Add a Cartesian abstraction."""
+        while self._entries["adopt"](number, self._others.spaces, self.spaces, self.counts) == n.FULL:
+            lengthen(self.spaces, self.counts)
+        self._name((~number,), 0)
+
+    def _name(self, name: Pattern, ranks: int) -> None:
+        self.number[name] = len(self.patterns)
+        self.patterns.append(name)
+        self.first_rank.append(ranks)
+
     def add(self, pattern: Pattern) -> bool:
         """Make the projection to `pattern`, unless it would be too large; return whether it was made."""
+        if pattern[0] < 0:
+            self.adopt(~pattern[0])
+            return True
         moves, counts = self._moves, self.counts
         rules = 1
         for variable in pattern:
@@ -68,22 +89,24 @@ class Projections:
                 break
             self._grow()
         if outcome == n.DONE:
-            self.number[pattern] = len(self.patterns)
-            self.patterns.append(pattern)
-            self.first_rank.append(ranks)
+            self._name(pattern, ranks)
         return outcome == n.DONE
 
     def _grow(self) -> None:
-        """Double all arrays, and more."""
-        spaces, wanted = self.spaces, MOST_INDICES
-        self.spaces = Abstractions(*[lengthened(each, 2 * len(each)) for each in spaces])
-        lengthened(self.rank, max(2 * len(self.rank), len(self.rank) + wanted))
+        """Lengthen what may be too short."""
+        lengthen(self.spaces, self.counts)
+        if self.counts[kernel.RANKS] + MOST_INDICES > len(self.rank):
+            lengthened(self.rank, max(2 * len(self.rank), len(self.rank) + MOST_INDICES))
 
     def lookup(self, patterns: Iterable[Pattern]) -> Lookup:
-        """Return how the states of the projections to `patterns` are found."""
+        """Return how the states of the abstractions of these names are found."""
         coding, starts, ranks, first = self._packed.coding, [0], index([]), []
         places: list[tuple[int, int]] = []
         for pattern in patterns:
+            if pattern[0] < 0:
+                starts.append(len(places))
+                first.append(self._others.roots[~pattern[0]])
+                continue
             places += zip(pattern, factors(self._moves, pattern), strict=True)
             starts.append(len(places))
             first.append(len(ranks))
@@ -97,47 +120,8 @@ class Projections:
             words(factor for _, factor in places),
             words(first),
             ranks,
+            self._others.trees,
         )
-
-
-def packed_moves(task: Task, moves: Moves) -> kernel.Moves:
-    """Return `moves` as arrays."""
-    touches = [options for touched in moves.touches for options in touched.values()]
-    options = [option for each in touches for option in each]
-    condition_start, condition = flat([[variable for variable, _ in option.conditions] for option in options])
-    affecting_start, affecting = flat(moves.affecting)
-    return kernel.Moves(
-        flat([range(len(touched)) for touched in moves.touches])[0],
-        index(variable for touched in moves.touches for variable in touched),
-        index(accumulate(map(len, touches), initial=0)),
-        index(NOTHING if option.origin is None else option.origin for option in options),
-        index(NOTHING if option.target is None else option.target for option in options),
-        condition_start,
-        condition,
-        index(value for option in options for _, value in option.conditions),
-        affecting_start,
-        affecting,
-        index(moves.sizes),
-        index(accumulate(moves.sizes, initial=0)),
-        _excluded(task, moves),
-    )
-
-
-def _excluded(task: Task, moves: Moves) -> array[int]:
-    """Return which values are never together, a row of bits for each; nothing if there are too many."""
-    first = list(accumulate(moves.sizes, initial=0))
-    if first[-1] > MOST_VALUES:
-        return index([])
-    rows = [0] * first[-1]
-    for group in task.mutexes:
-        numbers = [first[place[0]] + place[1] for fact in group if (place := moves.places[fact]) is not None]
-        together = sum([1 << number for number in numbers])
-        for number in numbers:
-            rows[number] |= together & ~(1 << number)
-    width = 4 * ((first[-1] + 31) >> 5)
-    found = array("I")
-    found.frombytes(b"".join([row.to_bytes(width, "little") for row in rows]))
-    return found
 
 
 def _workshop(variables: int, actions: int) -> kernel.Workshop:

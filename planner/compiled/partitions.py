@@ -19,6 +19,7 @@ from planner.abstractions.patterns import Pattern, grown, interesting
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words
 from planner.compiled.board import Board
+from planner.compiled.cartesian import Cartesian
 from planner.compiled.samples import samples_of, walked
 from planner.compiled.sharing import Sharing, Turns
 from planner.kernels import projections as n
@@ -45,8 +46,10 @@ MOST_STATES: Final = 2_000_000
 MOST_TRANSITIONS: Final = 8_000_000
 MOST_VALUES: Final = 25_000_000
 """Distances that are kept, of all orders together."""
-BUILDING: Final = 200_000_000
-"""Steps of inner loops in which projections are made at first."""
+REFINING: Final = 100_000_000
+"""Steps of inner loops in which Cartesian abstractions are made."""
+BUILDING: Final = 50_000_000
+"""The same for projections, at first."""
 SHARING: Final = 150_000_000
 """The same for finding orders."""
 
@@ -61,7 +64,7 @@ class Order:
 
 
 class Partitions:
-    """Estimates for the task on `board` by projections that share its costs; `tables` once they are prepared."""
+    """Estimates for the task on `board` by abstractions that share its costs; `tables` once they are prepared."""
 
     def __init__(self, board: Board, *, samples: int | None = None) -> None:
         self._board = board
@@ -69,13 +72,16 @@ class Partitions:
         self.orders: list[Order] = []
         self._draw = random.Random(0)  # noqa: S311 - no secret
         self._useful: set[Pattern] = set()
+        self._cartesian: Cartesian
         self._sharing: Sharing
         self._moves: Moves
 
     def prepare(self) -> Turns:
-        """Make projections, and find orders, for as long as both may take; yields often."""
+        """Make abstractions, and find orders, for as long as each may take; yields often."""
         made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
         yield
+        self._cartesian = Cartesian(self._board, made)
+        yield from self._cartesian.make(REFINING)
         self._sources = (interesting(made, SMALL), grown(made, SIZES), interesting(made, LARGEST, least=SMALL + 1))
         yield from self._collect(BUILDING)
         samples = yield from walked(self._board, self._sharing, self._most_samples)
@@ -95,9 +101,11 @@ class Partitions:
         return len(self.orders) > before
 
     def _collect(self, work: int) -> Turns:
-        """Make new projections beside those that are of use, for about so many steps."""
+        """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
         board = self._board
-        found = Projections(board.task, self._moves, board.packed, board.entries)
+        found = Projections(board.task, self._moves, board.packed, board.entries, self._cartesian.gathered)
+        if not self.orders:
+            self._useful = {(~number,) for number in range(len(self._cartesian.gathered.roots))}
         for pattern in sorted(self._useful.union(*(order.patterns for order in self.orders))):
             found.add(pattern)
             yield

@@ -1,8 +1,8 @@
-"""Saturated cost partitioning over projections: the best of several ways to share costs.
+"""Saturated cost partitioning over abstractions: the best of several ways to share costs.
 
 Each abstraction estimates with what others have left of the costs, so all of them together never estimate more than the
 cheapest plan costs (Seipp, Keller and Helmert, 2020). The rooms of this are in `planner.abstractions`; machine code
-has larger patterns, and more orders.
+has larger patterns, Cartesian abstractions, and more orders.
 """
 
 from __future__ import annotations

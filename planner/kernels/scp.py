@@ -14,11 +14,29 @@ from planner.kernels.successors import applicable
 from planner.kernels.types import drawn
 
 
+class Trees(NamedTuple):
+    """Decision trees: a node asks for the value of a `variable`, and leads on to node `high` if that is in a set.
+
+    Else it leads to node `low`. Value k is in the set if bit `bit + k` of `piece` is set. A leaf has no variable
+    (`NOTHING`), and in `low` the number of the abstract state, or `NOTHING` for a dead one. Variable v is
+    `state[word[v]] >> shift[v] & mask[v]`.
+    """
+
+    word: Index
+    shift: Words
+    mask: Words
+    variable: Index
+    low: Index
+    high: Index
+    bit: Index
+    piece: Index
+
+
 class Lookup(NamedTuple):
     """How abstract states are found: number i is that of the index which its list of places adds up to.
 
     A place adds `state[word] >> shift & mask` times `factor`; `rank[first[i] + index]` is the number of the abstract
-    state, or `NOTHING` for a dead one.
+    state, or `NOTHING` for a dead one. Where there are no places, it is found in the tree of node `first[i]`.
     """
 
     start: Index
@@ -28,6 +46,7 @@ class Lookup(NamedTuple):
     factor: Words
     first: Words
     rank: Index
+    trees: Trees
 
 
 class Tables(NamedTuple):
@@ -59,15 +78,30 @@ def scp(tables: Tables, state: Words, base: int) -> int:
 def locate(lookup: Lookup, state: Words, base: int, at: Index, first: int) -> bool:
     """Write the numbers of the abstract states to `at[first:]`; return whether all of them are alive."""
     for number in range(len(lookup.start) - 1):
-        index = lookup.first[number]
-        for place in range(lookup.start[number], lookup.start[number + 1]):
-            value = state[base + lookup.word[place]] >> lookup.shift[place] & lookup.mask[place]
-            index += value * lookup.factor[place]
-        rank = lookup.rank[index]
+        begin, end, index = lookup.start[number] + 0, lookup.start[number + 1] + 0, lookup.first[number]
+        if begin == end:
+            rank = _leaf(lookup.trees, state, base, index)
+        else:
+            for place in range(begin, end):
+                value = state[base + lookup.word[place]] >> lookup.shift[place] & lookup.mask[place]
+                index += value * lookup.factor[place]
+            rank = lookup.rank[index] + 0
         if rank == NOTHING:
             return False
         at[first + number] = rank
     return True
+
+
+@kernel
+def _leaf(trees: Trees, state: Words, base: int, node: int) -> int:
+    """Return what the tree of this node says of the state."""
+    variable = trees.variable[node] + 0
+    while variable != NOTHING:
+        place = trees.bit[node] + (state[base + trees.word[variable]] >> trees.shift[variable] & trees.mask[variable])
+        is_in = trees.piece[place >> 5] >> (place & 31) & 1
+        node = trees.high[node] + 0 if is_in else trees.low[node] + 0
+        variable = trees.variable[node] + 0
+    return trees.low[node] + 0
 
 
 @kernel

@@ -18,7 +18,8 @@ from planner.abstractions.patterns import grown, interesting
 from planner.abstractions.projection import exclusion, factors, project
 from planner.abstractions.space import DEAD
 from planner.budget import never
-from planner.compiled import abstractions, astar, library, partitions
+from planner.compiled import astar, library, partitions
+from planner.compiled import moves as compiled_moves
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words, zeros
 from planner.compiled.astar import CompiledAstar
@@ -121,7 +122,7 @@ def test_kernels_make_the_same_abstractions(seed):
 def test_where_there_are_too_many_pairs_they_are_not_looked_at():
     task = task_of(6)
     made = moves(task, packing(task), never)
-    with patch.object(abstractions, "MOST_VALUES", 0):
+    with patch.object(compiled_moves, "MOST_VALUES", 0):
         found = Projections(task, made, packing(task), PLAIN)
     for pattern in interesting(made, 2):
         assert found.add(pattern)
@@ -228,7 +229,7 @@ def test_what_estimates_much_and_takes_little_comes_first():
     assert best_order([4, 9, 0, 6], [0, 3, 0, 1]) == [3, 0, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["MOST_STATES", "BUILDING", "SHARING", "MOST_VALUES"])
+@pytest.mark.parametrize("name", ["MOST_STATES", "BUILDING", "REFINING", "SHARING", "MOST_VALUES"])
 def test_where_little_is_allowed_there_is_an_estimate_nevertheless(name, monkeypatch):
     monkeypatch.setattr(partitions, name, 0)
     task = random_task(3)
