@@ -9,11 +9,12 @@ from typing import Any, Final
 from planner.compiled.accounts import MOST_COST, WORK, Accounts, were_cut_off
 from planner.compiled.arrays import empty_index, hollow, index, lengthened, zeros
 from planner.compiled.board import Board
+from planner.compiled.orbits import NONE, Orbits
 from planner.compiled.partitions import Partitions
 from planner.compiled.states import first_registry, with_table
 from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
-from planner.kernels.data import CLOSED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
+from planner.kernels.data import CLOSED, MOVED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
 from planner.kernels.scp import Tables
 from planner.kernels.stubborn import Stubborn
 from planner.records import dataclass
@@ -72,6 +73,7 @@ class CompiledAstar:
         if heuristic not in {"blind", "scp"}:
             self._relaxed, self._room = board.relaxed, board.exploration
         self._stubborn: Stubborn = hollow(Stubborn)
+        self._orbits: Orbits | None = None
         self._spent, self._next = 0, FIRST_RENEWAL
         self._number = zeros(n.HOW_MANY)
         self._number[n.FREE] = NOTHING
@@ -136,7 +138,8 @@ class CompiledAstar:
         return partitions
 
     def _prune(self) -> None:
-        """Let actions be left out that are not in a stubborn set, where such sets are known to be enough."""
+        """Let states stand for others, and actions be left out that are not in a stubborn set, where that is sound."""
+        self._orbits = self._board.orbits
         if self._board.stubborn is not None:
             self._stubborn = self._board.stubborn
             self._number[n.PRUNES] = 1
@@ -167,6 +170,7 @@ class CompiledAstar:
             self._work,
             self._number,
             self._board.space,
+            NONE if self._orbits is None else self._orbits.symmetries,
             memory.registry,
             memory.nodes,
             memory.waiting,
@@ -183,9 +187,10 @@ class CompiledAstar:
         nodes, state = self._memory.nodes, self._number[n.GOAL_STATE]
         actions: list[int] = []
         while nodes.parent[state] != NOTHING:
-            actions.append(nodes.action[state])
+            actions.append(nodes.action[state] & ~MOVED)
             state = nodes.parent[state]
-        return actions[::-1]
+        actions.reverse()
+        return actions if self._orbits is None else self._orbits.plan(self._board.initial, actions)
 
     def _grow(self) -> bool:
         """Lengthen what is short; return whether that was possible."""

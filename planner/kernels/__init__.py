@@ -9,6 +9,7 @@
     process    nodes and options of processes    worths     what these are worth
     trials     Monte-Carlo tree search on them   sweeps     value iteration on them
     hopes      estimates of single states        scp        estimates by abstractions
+    orbits     states that stand for others
     projections  how these are made              abstractions  how they share costs
     pairs      what may hold together (h²)       sharpen    what must hold around actions
 

@@ -10,6 +10,7 @@ from planner.kernels.data import (
     EVALUATED,
     INFINITE,
     LOOKED_UP,
+    MOVED,
     WAITING,
     Exploration,
     Landmarks,
@@ -46,6 +47,7 @@ from planner.kernels.numbers import (
     UNTIL,
     WORK,
 )
+from planner.kernels.orbits import Symmetries, stand_in
 from planner.kernels.registry import number_of
 from planner.kernels.relaxed import h_max
 from planner.kernels.scp import Tables, scp
@@ -70,6 +72,7 @@ def astar(
     work: int,
     number: Words,
     space: Space,
+    symmetries: Symmetries,
     registry: Registry,
     nodes: Nodes,
     waiting: Open,
@@ -112,7 +115,7 @@ def astar(
         else:
             count = applicable(space.tree, registry.state, state * words, found, stack)
             count = prune(stubborn, number, registry.state, state * words, found, count)
-            _expand(kind, number, space, registry, nodes, waiting, landmarks, state, found, count)
+            _expand(kind, number, space, symmetries, registry, nodes, waiting, landmarks, state, found, count)
     return PAUSED
 
 
@@ -162,6 +165,7 @@ def _expand(
     kind: int,
     number: Words,
     space: Space,
+    symmetries: Symmetries,
     registry: Registry,
     nodes: Nodes,
     waiting: Open,
@@ -171,7 +175,7 @@ def _expand(
     count: int,
 ) -> None:
     """Reach the successors of `state` by the first `count` actions of `found`."""
-    number[WORK] += 20 * count + 20
+    number[WORK] += (20 + len(symmetries.start)) * count + 20
     number[EXPANSIONS] += 1
     nodes.stage[state] = CLOSED
     words = len(registry.state) // len(nodes.parent)
@@ -180,13 +184,23 @@ def _expand(
     for index in range(count):
         action = found[index]
         apply(space, action, registry.state, state * words, number[STATES] * words, words)
+        moved = stand_in(symmetries, registry.state, number[STATES] * words)
         child = number_of(registry, number[STATES], words)
         bound = nodes.bound[state] - space.actions.cost[action]
         if kind >= LM_CUT:
             bound = max(bound, landmarks.kept[state] - landmarks.lost[action])
         if child == number[STATES] and is_useless(space, registry.state, child * words):
             bound = INFINITE
-        _reached(number, nodes, waiting, state, action, child, nodes.cost[state] + space.actions.cost[action], bound)
+        _reached(
+            number,
+            nodes,
+            waiting,
+            state,
+            action + MOVED * moved,
+            child,
+            nodes.cost[state] + space.actions.cost[action],
+            bound,
+        )
     if kind >= LM_CUT:
         _lose(landmarks, state, -1)
 

@@ -12,6 +12,8 @@ from planner.kernels.kernel import Index, Words
 
 NOTHING: Final = 0xFFFFFFFF
 """In an `Index`: no fact, no state, no action, the end of a list."""
+MOVED: Final = 1 << 31
+"""Added to the action that led to a state, if what it led to is one that the state stands for."""
 INFINITE: Final = 1 << 60
 """A cost that cannot be paid."""
 

@@ -5,7 +5,7 @@ The readable twin, with the idea of each step, is `planner.heuristics.lmcut`.
 
 from __future__ import annotations
 
-from planner.kernels.data import INFINITE, NOTHING, Coding, Exploration, Landmarks, Nodes, Registry, Relaxed
+from planner.kernels.data import INFINITE, MOVED, NOTHING, Coding, Exploration, Landmarks, Nodes, Registry, Relaxed
 from planner.kernels.kernel import Words, kernel
 from planner.kernels.levels import forget, pop
 from planner.kernels.numbers import LANDMARKS, LIMIT, LONGEST, MEMBERS, REFERENCES, WORK
@@ -30,7 +30,7 @@ def lm_cut(
     begin(relaxed, room, coding, registry.state, state * len(room.state))
     landmarks.of[state] = number[REFERENCES]
     total = 0
-    if nodes.parent[state] != NOTHING:
+    if nodes.parent[state] != NOTHING and nodes.action[state] < MOVED:
         total = _inherit(relaxed, room, landmarks, number, nodes.parent[state], nodes.action[state])
     limit = number[LIMIT] - nodes.cost[state]
     value, goal = room.value, len(room.value) - 1

@@ -1,0 +1,93 @@
+"""What a symmetry must keep: actions with their costs, the goal, and what is known of facts that exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from planner.task import GroundAction, Task
+
+Moved = Mapping[int, int]
+"""A permutation of facts: where each fact goes that does not stay."""
+Parts = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Nature = tuple[Parts, frozenset[Parts], int]
+"""What an action is, apart from its name: conditions and effects, conditional effects, cost."""
+NOTHING_MOVED: Moved = {}
+
+
+class Structure:
+    """What permutations of the facts of `task`, in which nothing is derived, are checked against.
+
+    The initial state is not part of it, so a symmetry may make an unreachable state of a reachable one. What holds of
+    reachable states only (groups of facts that exclude each other, conflicts) is kept by symmetries, and so holds of
+    their images, too (Pochter, Zohar and Rosenschein, 2011; Shleyfman et al., 2015).
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._goal = frozenset(task.goal)
+        self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
+
+    @cached_property
+    def _numbers(self) -> dict[Nature, int]:
+        """The actions by what they are; of those that differ in their names alone, one."""
+        return {_nature(action): number for number, action in enumerate(self._task.actions)}
+
+    @cached_property
+    def _touching(self) -> list[list[int]]:
+        """By fact, the actions that have to do with it."""
+        touching: list[list[int]] = [[] for _ in self._task.facts]
+        for number, action in enumerate(self._task.actions):
+            parts = [(action.precondition, action.adds, action.deletes)]
+            parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
+            for fact in {fact for part in parts for facts in part for fact in facts}:
+                touching[fact].append(number)
+        return touching
+
+    def has(self, moved: Moved) -> bool:
+        """Return whether `moved` is a symmetry of the task that moves anything."""
+        return (
+            bool(moved)
+            and moved.keys() == {*moved.values()}
+            and all((fact in self._goal) == (image in self._goal) for fact, image in moved.items())
+            and all(groups.have(moved) for groups in self._groups)
+            and self._has_actions(moved)
+        )
+
+    def _has_actions(self, moved: Moved) -> bool:
+        """Return whether each action has an image: all that are not looked at are their own."""
+        numbers, actions = self._numbers, self._task.actions
+        touched = {number for fact in moved for number in self._touching[fact]}
+        return all(_nature(actions[number], moved) in numbers for number in touched)
+
+    def image(self, number: int, moved: Moved) -> int:
+        """Return the number of an action that is what the symmetry `moved` makes of action `number`."""
+        return self._numbers[_nature(self._task.actions[number], moved)]
+
+
+class Groups:
+    """Sets of facts, each of which must become one of them."""
+
+    def __init__(self, groups: Iterable[tuple[int, ...]]) -> None:
+        self._groups = {frozenset(group) for group in groups}
+        self._touching: dict[int, list[frozenset[int]]] = {}
+        for group in self._groups:
+            for fact in group:
+                self._touching.setdefault(fact, []).append(group)
+
+    def have(self, moved: Moved) -> bool:
+        """Return whether the permutation `moved` makes one of them of each."""
+        touched = {group for fact in moved for group in self._touching.get(fact, ())}
+        return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
+
+
+def _nature(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
+    """Return what `action` is where `moved` has been applied to all of its facts."""
+    conditional = [_parts(each.condition, each.adds, each.deletes, moved) for each in action.conditional]
+    return _parts(action.precondition, action.adds, action.deletes, moved), frozenset(conditional), action.cost
+
+
+def _parts(condition: Iterable[int], adds: Iterable[int], deletes: Iterable[int], moved: Moved) -> Parts:
+    get = moved.get
+    condition, adds, deletes = (sorted([get(fact, fact) for fact in each]) for each in (condition, adds, deletes))
+    return tuple(condition), tuple(adds), tuple(deletes)

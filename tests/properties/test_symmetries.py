@@ -1,0 +1,155 @@
+"""Symmetries of random tasks with objects that are alike: what is found, what stands for what, and what is proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_twins import action, finished, perfect, random_task, reachable, replayed
+from symmetries_twin import classes, copied_task, is_symmetry, orbit
+
+from planner.compiled import library
+from planner.compiled.arrays import words
+from planner.compiled.astar import KINDS, CompiledAstar
+from planner.compiled.board import Board
+from planner.kernels.orbits import stand_in
+from planner.model import Atom, Not
+from planner.mutexes import pruned
+from planner.search import Ending, Run
+from planner.symmetries import Structure, interchanges
+from planner.task import INFINITY, Task
+
+PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+seeds = st.integers(0, 10**9)
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    """Plain kernels are slow: orders are made for few states."""
+    monkeypatch.setattr("planner.compiled.partitions.SAMPLES", 5)
+
+
+def searched(task: Task, heuristic: str, entries=PLAIN, **sizes) -> Run:
+    run = Run()
+    assert finished(CompiledAstar(Board(task, entries), heuristic, **sizes).steps(run)) is Ending.EXHAUSTED
+    return run
+
+
+def chains(task: Task, found) -> set[frozenset[str]]:
+    """The objects that the swaps which were `found` make one class of."""
+    made: list[set[str]] = []
+    for moved in found:
+        pair = {each for fact, image in moved.items() for each in {*task.facts[fact].args} ^ {*task.facts[image].args}}
+        joined = [each for each in made if each & pair]
+        made = [each for each in made if not each & pair] + [pair.union(*joined)]
+    return {frozenset(each) for each in made}
+
+
+@given(seeds)
+def test_what_is_found_are_symmetries_and_all_objects_that_are_alike(seed):
+    task = copied_task(seed)
+    found = interchanges(task, seconds=60)
+    assert all(is_symmetry(task, moved) for moved in found)
+    assert chains(task, found) == classes(task)
+    assert len(found) == sum(len(each) - 1 for each in classes(task))
+
+
+@given(seeds)
+def test_the_check_says_what_the_definition_says(seed):
+    task = copied_task(seed)
+    facts = [*range(len(task.facts))]
+    for one in facts:
+        for other in facts[:one]:
+            moved = {one: other, other: one}
+            assert Structure(task).has(moved) == is_symmetry(task, moved)
+
+
+@settings(max_examples=40)
+@given(seeds, st.sampled_from([*KINDS]))
+def test_the_cheapest_plan_is_found(seed, heuristic):
+    task = copied_task(seed)
+    best = perfect(task)[frozenset(task.initial)]
+    run = searched(task, heuristic, work=50, room=1)
+    assert run.limit == run.lower_bound == best
+    if best < INFINITY:
+        assert replayed(task, run.plan) == best
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_so_it_is_where_states_are_left_out(seed):
+    task = copied_task(seed)
+    found = pruned(task)
+    best = perfect(task)[frozenset(task.initial)]
+    run = searched(found.task, "lmcut")
+    assert run.limit == best
+    if best < INFINITY:
+        assert replayed(task, [found.actions[number] for number in run.plan]) == best
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_a_state_stands_for_states_of_its_orbit(seed):
+    task = copied_task(seed)
+    board, found = Board(task, PLAIN), interchanges(task)
+    for state in [*reachable(task)][:50] if board.orbits else ():
+        packed = words(board.packed.pack(state))
+        moved = stand_in(board.orbits.symmetries, packed, 0)
+        assert bool(moved) == (list(packed) != board.packed.pack(state))
+        assert list(packed) in [board.packed.pack(each) for each in orbit(state, found)]
+        assert not stand_in(board.orbits.symmetries, packed, 0)
+
+
+def ferry(balls: int) -> Task:
+    """Balls in one room, all of them wanted in the other; both hands of who carries them do the same."""
+    facts = [Atom("here"), Atom("there"), Atom("free", ("l",)), Not(Atom("free", ("l",)))]
+    facts += [Atom("free", ("r",)), Not(Atom("free", ("r",)))]
+    actions, variables = [], [(0, 1), (2, 3), (4, 5)]
+    goal, initial = [], [0, 2, 4]
+    for ball in range(balls):
+        first = len(facts)
+        facts += [Atom("at", (f"b{ball}", room)) for room in ("a", "b")]
+        facts += [Atom("in", (f"b{ball}", hand)) for hand in ("l", "r")]
+        variables.append((*range(first, first + 4),))
+        goal.append(first + 1)
+        initial.append(first)
+        for hand in (0, 1):
+            free, full, held = 2 + 2 * hand, 3 + 2 * hand, first + 2 + hand
+            for room in (0, 1):
+                left = {"deletes": (free, first + room), "adds": (full, held)}
+                actions.append(action(len(actions), precondition=(room, free, first + room), **left))
+                left = {"deletes": (full, held), "adds": (free, first + room)}
+                actions.append(action(len(actions), precondition=(room, full, held), **left))
+    actions.append(action(len(actions), precondition=(0,), deletes=(0,), adds=(1,)))
+    actions.append(action(len(actions), precondition=(1,), deletes=(1,), adds=(0,)))
+    return Task(tuple(facts), tuple(variables), tuple(initial), tuple(goal), tuple(actions))
+
+
+def test_of_balls_it_only_counts_how_many_are_where():
+    task = ferry(6)
+    assert [len(found) for found in (interchanges(task), interchanges(ferry(1)))] == [6, 1]
+    run = searched(task, "blind")
+    assert run.limit == replayed(task, run.plan) == 6 * 2 + 2 * 3 - 1
+    assert run.generated < 200  # of more than ten thousand
+
+
+def test_what_cannot_be_told_in_packed_states_is_not_used():
+    """The first ball may be nowhere, as it is at first; it takes another number of bits, or other ones."""
+    task = ferry(2)
+    task = replace(task, initial=task.initial[:3] + task.initial[4:])
+    assert len(interchanges(task)) == 2
+    assert len(Board(task, PLAIN).orbits.symmetries.start) - 1 == 1
+
+
+@pytest.mark.parametrize("change", ["mutexes", "conflicts"])
+def test_what_is_known_of_one_object_only_is_kept(change):
+    task = replace(ferry(2), **{change: ((1, 6),)})
+    assert [{*moved} for moved in interchanges(task)] == [{2, 3, 4, 5, 8, 9, 12, 13}]
+
+
+def test_nothing_is_looked_for_without_time_nor_where_facts_are_derived():
+    assert interchanges(ferry(3), seconds=-1) == []
+    derived = (random_task(seed) for seed in range(50))
+    assert all(interchanges(task) == [] for task in derived if task.has_axioms)
