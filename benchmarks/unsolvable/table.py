@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import geometric_mean
 from typing import Final
@@ -40,7 +41,7 @@ def proofs(records: Sequence[Record], first: str) -> Table:
         for task in tasks
     ]
     proved = [sum(each.outcome is Outcome.UNSOLVABLE for each in column.values()) for column in columns.values()]
-    return Table(["task", f"{first}, by", *columns], rows, ["proved", "", *proved])
+    return Table(["task", f"{first}, by", *columns], rows, ["proved", _parts(columns[first]), *proved])
 
 
 def ratios(records: Sequence[Record], first: str) -> Table:
@@ -75,6 +76,12 @@ def _name(task: TaskId) -> str:
 
 def _part(record: Record | None) -> str:
     return part_of(record) if record is not None and record.outcome is Outcome.UNSOLVABLE else ""
+
+
+def _parts(column: Column) -> str:
+    """Return how often each part had the proof."""
+    counts = Counter(filter(None, map(_part, column.values())))
+    return ", ".join(f"{part} {count}" for part, count in counts.most_common())
 
 
 def _cell(record: Record | None) -> str:

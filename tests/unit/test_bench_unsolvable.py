@@ -165,7 +165,7 @@ def test_tables() -> None:
         "| a | h² | 1.00 | 2.00 | 4.00 |",
         "| b | symbolic | 8.00 | 2.00 | time |",
         "| c |  | memory | 2.00 | unsupported |",
-        "| **proved** | **** | **2** | **3** | **1** |",
+        "| **proved** | **h² 1, symbolic 1** | **2** | **3** | **1** |",
     ]
     rows = ratios(RECORDS, "ours").markdown().splitlines()
     assert rows[2:] == [
@@ -199,5 +199,5 @@ def test_the_command_writes_tasks_and_prints_tables(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["unsolvable", str(suite), *options, "--planner", "ours-optimal"])
     assert ran.exit_code == 0, ran.output
     assert "| crossing-4 | " in ran.stdout
-    assert "| **proved** | **** | **1** |" in ran.stdout
+    assert "| **proved** | **uniform 1** | **1** |" in ran.stdout
     assert sum(1 for _ in (tmp_path / "tasks").glob("*/problem.pddl")) == 16
