@@ -79,7 +79,7 @@ def proving(workplace: Workplace) -> Steps:
         workplace.run.by = (pruned.by, "")
         return Ending.EXHAUSTED
     if pruned is None or not (pruned.task.conflicts or len(pruned.actions) <= FEWER * len(workplace.task.actions)):
-        return (yield from take_turns([Contender(steps, 3), *_abstract(workplace)], workplace.run))
+        return (yield from take_turns([Contender(steps, 3, by=workplace.run.by), *_abstract(workplace)], workplace.run))
     steps.close()
     return (
         yield from workplace.elsewhere(pruned, lambda left: take_turns([*_exact(left), *_abstract(left)], left.run))

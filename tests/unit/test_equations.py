@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from search_twins import finished
@@ -17,7 +19,8 @@ from planner.compiled import library
 from planner.equations import Equation, disproof, equation, shows, weights
 from planner.grounding import ground
 from planner.mutexes import Pruning
-from planner.workplace import NO_NUMBERS
+from planner.search import Ending, Run, Space
+from planner.workplace import NO_NUMBERS, Workplace
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
 
@@ -57,6 +60,14 @@ def test_it_is_told_that_no_numbers_of_actions_are_a_plan(tmp_path: Path, monkey
     result = solve(problem_of(packing(5), tmp_path), mode="optimal")
     assert (result.status, result.stopped_by) == (Status.UNSOLVABLE, StoppedBy.EXHAUSTED)
     assert (result.statistics.search, result.reason) == ("weights", NO_NUMBERS)
+
+
+def test_it_is_told_which_search_was_exhausted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = chain([0.0, 0.0], repeat(1.0))  # so that it is looked for what no plan needs after one step
+    monkeypatch.setattr(strategy, "time", SimpleNamespace(thread_time=lambda: next(clock)))
+    task, run = ground(problem_of(ring(7, 4), tmp_path), Budget()), Run()
+    assert finished(strategy.proving(Workplace(task, Space(task), run, lambda: None))) is Ending.EXHAUSTED
+    assert run.by in {("uniform", ""), ("astar", "lmcut")}
 
 
 def test_weights_show_that_nothing_solves_an_equation() -> None:
