@@ -9,7 +9,7 @@ from functools import cached_property
 
 from planner.compiled.arrays import empty_index, flat, index, words
 from planner.compiled.library import Call
-from planner.compiled.orbits import Orbits
+from planner.compiled.orbits import Orbits, orbits
 from planner.compiled.packing import Packing, packing
 from planner.compiled.relaxed import aimed, exploration, facts_of_zero, missing_at_first, packed_relaxation, prices
 from planner.compiled.space import conjunction, first_state, packed_space
@@ -19,7 +19,6 @@ from planner.heuristics.relaxed import RelaxedTask, relax
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.milestones import Milestones
 from planner.kernels.stubborn import Stubborn
-from planner.symmetries import interchanges
 from planner.task import Task
 
 
@@ -78,9 +77,8 @@ class Board:
 
     @cached_property
     def orbits(self) -> Orbits | None:
-        """The symmetries by which one state stands for others; None where there are none."""
-        found = interchanges(self.task, self.check)
-        return Orbits(self.task, self.packed, self.space, found) if found else None
+        """The symmetries by which one state stands for others; None where none are found."""
+        return orbits(self.task, self.packed, self.space, self.check)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
         """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived."""

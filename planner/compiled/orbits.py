@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -12,21 +12,34 @@ from planner.kernels.data import NOTHING, Space
 from planner.kernels.kernel import Words
 from planner.kernels.orbits import Symmetries, lessens, permute
 from planner.kernels.states import apply
-from planner.symmetries import Moved, Structure
+from planner.symmetries import Moved, Structure, interchanges
 from planner.task import Task
 
+MOST_ACTIONS: Final = 25_000
+"""Actions up to which symmetries are looked for: that takes tenths of a second then."""
 NONE: Final[Symmetries] = hollow(Symmetries)
 """No symmetries."""
 Move = tuple[int, int, list[int]]
 """What a symmetry does: the variable that is written, the one that is read, and the new value by the old one."""
 
 
-class Orbits:
-    """The symmetries of `task` that packed states have; `symmetries` are what the kernel knows of them."""
+def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = lambda: None) -> Orbits | None:
+    """Return the symmetries by which one packed state of `task` stands for others.
 
-    def __init__(self, task: Task, packing: Packing, space: Space, found: Sequence[Moved]) -> None:
-        self._task, self._space, self._words = task, space, packing.words
-        self._structure = Structure(task)
+    None where there are none, and where facts are derived or actions too many. `check` raises when a limit is reached.
+    """
+    if task.has_axioms or len(task.actions) > MOST_ACTIONS:
+        return None
+    structure = Structure(task)
+    found = interchanges(structure, check)
+    return Orbits(structure, packing, space, found) if found else None
+
+
+class Orbits:
+    """The symmetries `found` that packed states have; `symmetries` are what the kernel knows of them."""
+
+    def __init__(self, structure: Structure, packing: Packing, space: Space, found: Sequence[Moved]) -> None:
+        self._structure, self._space, self._words = structure, space, packing.words
         values = Values(packing)
         moves = [(each, values.moves(each)) for each in found]
         self._moved = [each for each, fits in moves if fits]
@@ -38,7 +51,7 @@ class Orbits:
         Each of these is applied in the state that stands for the one before it. With the symmetry that leads from there
         to the plan's own state, its image is the plan's action.
         """
-        here = [*range(len(self._task.facts))]
+        here = [*range(len(self._structure.task.facts))]
         state, plan = words([*initial, *initial]), []
         for action in actions:
             plan.append(self._structure.image(action, dict(enumerate(here))))

@@ -9,28 +9,25 @@ from collections.abc import Callable, Mapping
 from planner.annotations import Any, Final, cast
 from planner.model import Atom, Not
 from planner.symmetries.structure import Moved, Structure
-from planner.task import Task
 
 Literal = tuple[bool, str, tuple[str, ...]]
 """Whether a fact is an atom or says that it does not hold; its predicate and its arguments."""
-SECONDS: Final = 0.5
-"""Processor time after which no more are looked for."""
-MOST_ACTIONS: Final = 50_000
-"""Actions up to which they are looked for: those of more take long to be compared."""
+SECONDS: Final = 0.1
+"""Processor time without finding any, after which no more are looked for."""
 
 
-def interchanges(task: Task, check: Callable[[], None] = lambda: None, seconds: float = SECONDS) -> list[Moved]:
-    """Return symmetries that swap two objects each: what was found in so many `seconds`, all of them checked exactly.
+def interchanges(
+    structure: Structure, check: Callable[[], None] = lambda: None, seconds: float = SECONDS
+) -> list[Moved]:
+    """Return symmetries that swap two objects each, all checked exactly, until none is found for so many `seconds`.
 
     Of n objects each of which can take any other's place, n - 1 pairs are swapped, next to next in the order of the
-    variables that are about them. There are none where facts are derived. `check` raises when a limit is reached.
+    variables that are about them. `check` raises when a limit is reached.
     """
-    if task.has_axioms or len(task.actions) > MOST_ACTIONS:
-        return []
-    objects, structure = Objects(task), Structure(task)
+    objects = Objects(structure)
     found: list[Moved] = []
-    until = time.thread_time() + seconds
-    for alike in objects.alike():
+    classes, until = objects.alike(), time.thread_time() + seconds
+    for alike in classes:
         chains: list[str] = []
         for each in alike:
             for place, last in enumerate(chains):
@@ -41,6 +38,7 @@ def interchanges(task: Task, check: Callable[[], None] = lambda: None, seconds: 
                 if structure.has(moved):
                     found.append(moved)
                     chains[place] = each
+                    until = time.thread_time() + seconds
                     break
             else:
                 chains.append(each)
@@ -48,9 +46,10 @@ def interchanges(task: Task, check: Callable[[], None] = lambda: None, seconds: 
 
 
 class Objects:
-    """The objects in the names of the facts of `task`."""
+    """The objects in the names of the facts."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, structure: Structure) -> None:
+        self._structure, task = structure, structure.task
         self._literals = [_literal(fact) for fact in task.facts]
         self._numbers = {literal: number for number, literal in enumerate(self._literals)}
         self._goal = frozenset(task.goal)
@@ -60,7 +59,7 @@ class Objects:
                 self._about.setdefault(each, []).append(fact)
 
     def alike(self) -> list[list[str]]:
-        """Return the objects of which as many facts of each kind are about, two or more at a time."""
+        """Return the objects that as many facts of each kind are about, two or more at a time."""
         classes: dict[Any, list[str]] = {}
         for name, facts in self._about.items():
             classes.setdefault(frozenset(Counter([self._kind(name, fact) for fact in facts]).items()), []).append(name)
@@ -68,7 +67,8 @@ class Objects:
 
     def _kind(self, name: str, fact: int) -> Any:
         positive, predicate, arguments = self._literals[fact]
-        return positive, predicate, tuple([each == name for each in arguments]), fact in self._goal
+        places = tuple([each == name for each in arguments])
+        return positive, predicate, places, fact in self._goal, self._structure.degree(fact)
 
     def swapped(self, one: str, other: str) -> Moved:
         """Return where facts go when these two objects change names; nowhere, if there is no such fact."""

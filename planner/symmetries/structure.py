@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 
 from planner.task import GroundAction, Task
 
@@ -24,25 +23,15 @@ class Structure:
     """
 
     def __init__(self, task: Task) -> None:
-        self._task = task
+        self.task = task
         self._goal = frozenset(task.goal)
         self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
+        self._numbers = {_nature(action): number for number, action in enumerate(task.actions)}
+        self._touching = _touching(task)
 
-    @cached_property
-    def _numbers(self) -> dict[Nature, int]:
-        """The actions by what they are; of those that differ in their names alone, one."""
-        return {_nature(action): number for number, action in enumerate(self._task.actions)}
-
-    @cached_property
-    def _touching(self) -> list[list[int]]:
-        """By fact, the actions that have to do with it."""
-        touching: list[list[int]] = [[] for _ in self._task.facts]
-        for number, action in enumerate(self._task.actions):
-            parts = [(action.precondition, action.adds, action.deletes)]
-            parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
-            for fact in {fact for part in parts for facts in part for fact in facts}:
-                touching[fact].append(number)
-        return touching
+    def degree(self, fact: int) -> int:
+        """Return how many actions have to do with a fact: symmetries keep that."""
+        return len(self._touching[fact])
 
     def has(self, moved: Moved) -> bool:
         """Return whether `moved` is a symmetry of the task that moves anything."""
@@ -56,13 +45,17 @@ class Structure:
 
     def _has_actions(self, moved: Moved) -> bool:
         """Return whether each action has an image: all that are not looked at are their own."""
-        numbers, actions = self._numbers, self._task.actions
-        touched = {number for fact in moved for number in self._touching[fact]}
-        return all(_nature(actions[number], moved) in numbers for number in touched)
+        numbers, actions, seen = self._numbers, self.task.actions, set[int]()
+        for fact in moved:
+            for number in self._touching[fact]:
+                if number not in seen and _nature(actions[number], moved) not in numbers:
+                    return False
+                seen.add(number)
+        return True
 
     def image(self, number: int, moved: Moved) -> int:
         """Return the number of an action that is what the symmetry `moved` makes of action `number`."""
-        return self._numbers[_nature(self._task.actions[number], moved)]
+        return self._numbers[_nature(self.task.actions[number], moved)]
 
 
 class Groups:
@@ -79,6 +72,17 @@ class Groups:
         """Return whether the permutation `moved` makes one of them of each."""
         touched = {group for fact in moved for group in self._touching.get(fact, ())}
         return all(frozenset([moved.get(fact, fact) for fact in group]) in self._groups for group in touched)
+
+
+def _touching(task: Task) -> list[list[int]]:
+    """Return by fact the actions that have to do with it."""
+    touching: list[list[int]] = [[] for _ in task.facts]
+    for number, action in enumerate(task.actions):
+        parts = [(action.precondition, action.adds, action.deletes)]
+        parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
+        for fact in {fact for part in parts for facts in part for fact in facts}:
+            touching[fact].append(number)
+    return touching
 
 
 def _nature(action: GroundAction, moved: Moved = NOTHING_MOVED) -> Nature:
