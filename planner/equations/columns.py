@@ -16,8 +16,8 @@ from planner.records import dataclass
 
 Column = tuple[tuple[int, int], ...]
 """Rows and what is added there, never 0, by row."""
-MOST_COLUMNS: Final = 5_000
-"""Columns with more of which no equation is made: so many take 0.1 s."""
+MOST: Final = 5_000
+"""Values or columns with more of which no equation is made: so many take 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,15 @@ def equation(
     `needed` has the values that must hold where an action is applied, none where no plan does; `possible` says whether
     a value holds anywhere on a plan.
     """
+    if task.size > MOST:
+        return None
     writer = _Writer(task, needed, possible)
     for number, operator in enumerate(task.operators):
         if not number % BATCH:
             yield
         if operator is not None:
             writer.take(number, operator)
-        if len(writer.columns) > MOST_COLUMNS:
+        if len(writer.columns) > MOST:
             return None
     return writer.equation()
 

@@ -109,8 +109,10 @@ def random_equation(rng: Random) -> Equation:
     return Equation(rows, tuple(tuple(sorted(each.items())) for each in columns), tuple(sorted(right.items())))
 
 
-def test_large_tasks_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.equations.columns.MOST_COLUMNS", 10)
+@pytest.mark.parametrize("most", [10, 50])
+def test_large_tasks_are_left_alone(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.equations.columns.MOST", most)
     pruning = Pruning(ground(problem_of(packing(5), tmp_path), Budget()))
+    assert (pruning.values.size > most) is (most == 10)
     assert finished(equation(pruning.values, pruning.pairs.needed, lambda _: True)) is None
     assert finished(disproof(pruning.values, pruning.pairs, None)) == ""
