@@ -13,11 +13,13 @@ from itertools import cycle, repeat
 from planner.abstractions.moves import Moves
 
 Pattern = tuple[int, ...]
+Links = tuple[list[set[int]], list[set[int]]]
+"""For each variable: those that changes of it need, and those that change together with it."""
 
 
-def interesting(moves: Moves, most: int, *, least: int = 1) -> Iterator[Pattern]:
+def interesting(moves: Moves, most: int, *, least: int = 1, links: Links | None = None) -> Iterator[Pattern]:
     """Yield the interesting patterns of `least` to `most` variables, by their size."""
-    needed_by, changed_with = _links(moves)
+    needed_by, changed_with = links or links_of(moves)
     level: dict[Pattern, None] = dict.fromkeys([(variable,) for variable in sorted(moves.goal)])
     for size in range(1, most + 1):
         if size >= least:
@@ -32,12 +34,12 @@ def interesting(moves: Moves, most: int, *, least: int = 1) -> Iterator[Pattern]
             )
 
 
-def grown(moves: Moves, sizes: Sequence[int]) -> Iterator[Pattern]:
+def grown(moves: Moves, sizes: Sequence[int], links: Links | None = None) -> Iterator[Pattern]:
     """Yield patterns grown at random from goal variables (Rovner, Sievers and Helmert, 2019), without end.
 
     They have as many states as go into one of the `sizes`, each at its turn.
     """
-    needed_by, changed_with = _links(moves)
+    needed_by, changed_with = links or links_of(moves)
     draw = random.Random(0)  # noqa: S311 - no secret
     for goal, most in zip(cycle(sorted(moves.goal)), _spread(sizes, len(moves.goal)), strict=False):
         pattern: Pattern = (goal,)
@@ -67,8 +69,8 @@ def _extensions(
     yield from sorted(near.difference(pattern))
 
 
-def _links(moves: Moves) -> tuple[list[set[int]], list[set[int]]]:
-    """Return for each variable those that changes of it need, and those that change together with it."""
+def links_of(moves: Moves) -> Links:
+    """Return how the variables hang together."""
     needed_by: list[set[int]] = [set() for _ in moves.sizes]
     changed_with: list[set[int]] = [set() for _ in moves.sizes]
     changes: list[list[int]] = [[] for _ in moves.touches]

@@ -11,14 +11,12 @@ from planner.abstractions.projection import factors
 from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
 from planner.compiled.cartesian import Gathered, nothing_gathered
 from planner.compiled.library import Call
-from planner.compiled.moves import packed_moves
 from planner.compiled.packing import Packing
 from planner.compiled.spaces import FEW, lengthen, no_spaces
 from planner.kernels import numbers as n
 from planner.kernels import projections as kernel
 from planner.kernels.data import NOTHING
 from planner.kernels.scp import Lookup
-from planner.task import Task
 
 MOST_INDICES: Final = 100_000
 """States of a projection by index, dead ones among them."""
@@ -30,23 +28,22 @@ MOST_KEY: Final = 1 << 62
 
 
 class Projections:
-    """Projections of `task`, as many as were made, and some of the `others`, which are Cartesian.
+    """Projections of a task with these `moves`, as many as were made, and some of the `others`, which are Cartesian.
 
     Their names are `patterns`: that of a projection is its pattern, that of Cartesian abstraction i is `(~i,)`.
     """
 
     def __init__(
         self,
-        task: Task,
         moves: Moves,
+        arrays: kernel.Moves,
         packed: Packing,
         entries: dict[str, Call],
         others: Gathered | None = None,
     ) -> None:
         self._others = others or nothing_gathered()
-        self._moves, self._packed, self._entries = moves, packed, entries
-        self._arrays = packed_moves(task, moves)
-        self._shop = _workshop(len(moves.sizes), len(task.actions))
+        self._moves, self._arrays, self._packed, self._entries = moves, arrays, packed, entries
+        self._shop = _workshop(len(moves.sizes), len(moves.touches))
         self.patterns: list[Pattern] = []
         self.number: dict[Pattern, int] = {}
         self.counts = zeros(kernel.COUNTS)

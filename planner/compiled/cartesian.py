@@ -11,7 +11,6 @@ from planner.abstractions.aims import Aim, Box, aims
 from planner.abstractions.moves import Condition, Moves
 from planner.compiled.arrays import empty_index, index, lengthened, words, zeros
 from planner.compiled.board import Board
-from planner.compiled.moves import packed_moves
 from planner.compiled.spaces import FEW, lengthen, no_spaces
 from planner.kernels import numbers as n
 from planner.kernels import projections
@@ -52,11 +51,11 @@ def nothing_gathered() -> Gathered:
 
 
 class Cartesian:
-    """Makes Cartesian abstractions of the task on `board`; they are `gathered`."""
+    """Makes Cartesian abstractions of the task on `board`, with its `moves`; they are `gathered`."""
 
-    def __init__(self, board: Board, moves: Moves) -> None:
-        self._moves, self._entries = moves, board.entries
-        self._arrays, self.form = packed_moves(board.task, moves), form_of(moves, board.costs)
+    def __init__(self, board: Board, moves: Moves, arrays: projections.Moves) -> None:
+        self._moves, self._arrays, self._entries = moves, arrays, board.entries
+        self.form = form_of(moves, board.costs)
         self._group = empty_index(board.actions)
         coding, many = board.packed.coding, len(moves.sizes)
         places = {"word": coding.word[:many], "shift": coding.shift[:many], "mask": coding.mask[:many]}
@@ -94,14 +93,14 @@ class Cartesian:
         spaces, counts, trees, roots = self.gathered
         while self._entries["settle"](self._arrays, self.form, made, spaces, self._group, counts) == n.FULL:
             lengthen(spaces, counts)
-        nodes, root, bit = range(made.counts[kernel.NODES]), len(trees.variable), BITS * len(trees.piece)
+        nodes, root, pieces = made.counts[kernel.NODES], len(trees.variable), len(trees.piece)
         roots.append(root)
-        inner = [made.variable[node] != NOTHING for node in nodes]
-        trees.variable.extend(made.variable[: len(nodes)])
-        trees.low.extend(index(made.low[node] + root if inner[node] else made.low[node] for node in nodes))
-        trees.high.extend(index(made.high[node] + root if inner[node] else 0 for node in nodes))
-        trees.bit.extend(index(made.bit[node] + bit if inner[node] else 0 for node in nodes))
+        trees.variable.extend(made.variable[:nodes])
+        trees.low.extend(made.low[:nodes])
+        trees.high.extend(made.high[:nodes])
+        trees.bit.extend(made.bit[:nodes])
         trees.piece.extend(made.piece[: made.counts[kernel.PIECES]])
+        self._entries["plant"](trees, root, pieces)
 
     def _before(self, value: Condition) -> tuple[Box, list[Condition]]:
         """Return what is reached before this value is, and what all need that may lead to it first."""

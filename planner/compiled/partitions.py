@@ -15,11 +15,12 @@ from itertools import pairwise
 from typing import Final
 
 from planner.abstractions.moves import Moves, moves
-from planner.abstractions.patterns import Pattern, grown, interesting
+from planner.abstractions.patterns import Pattern, grown, interesting, links_of
 from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words
 from planner.compiled.board import Board
-from planner.compiled.cartesian import Cartesian
+from planner.compiled.cartesian import Cartesian, Gathered
+from planner.compiled.moves import packed_moves
 from planner.compiled.samples import samples_of, walked
 from planner.compiled.sharing import Sharing, Turns
 from planner.kernels import projections as n
@@ -72,7 +73,7 @@ class Partitions:
         self.orders: list[Order] = []
         self._draw = random.Random(0)  # noqa: S311 - no secret
         self._useful: set[Pattern] = set()
-        self._cartesian: Cartesian
+        self._cartesian: Gathered
         self._sharing: Sharing
         self._moves: Moves
 
@@ -80,9 +81,15 @@ class Partitions:
         """Make abstractions, and find orders, for as long as each may take; yields often."""
         made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
         yield
-        self._cartesian = Cartesian(self._board, made)
-        yield from self._cartesian.make(REFINING)
-        self._sources = (interesting(made, SMALL), grown(made, SIZES), interesting(made, LARGEST, least=SMALL + 1))
+        self._arrays = packed_moves(self._board.task, made)
+        yield
+        cartesian = Cartesian(self._board, made, self._arrays)
+        yield from cartesian.make(REFINING)
+        self._cartesian = cartesian.gathered
+        links = links_of(made)
+        yield
+        larger = interesting(made, LARGEST, least=SMALL + 1, links=links)
+        self._sources = (interesting(made, SMALL, links=links), grown(made, SIZES, links), larger)
         yield from self._collect(BUILDING)
         samples = yield from walked(self._board, self._sharing, self._most_samples)
         yield from self._find(samples, SHARING)
@@ -103,9 +110,9 @@ class Partitions:
     def _collect(self, work: int) -> Turns:
         """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
         board = self._board
-        found = Projections(board.task, self._moves, board.packed, board.entries, self._cartesian.gathered)
+        found = Projections(self._moves, self._arrays, board.packed, board.entries, self._cartesian)
         if not self.orders:
-            self._useful = {(~number,) for number in range(len(self._cartesian.gathered.roots))}
+            self._useful = {(~number,) for number in range(len(self._cartesian.roots))}
         for pattern in sorted(self._useful.union(*(order.patterns for order in self.orders))):
             found.add(pattern)
             yield

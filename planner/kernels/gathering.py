@@ -10,6 +10,7 @@ from planner.kernels.numbers import DONE, FULL
 from planner.kernels.projections import ABSTRACTIONS, EDGES, GROUPS, LABELS, STATES, Moves
 from planner.kernels.refinement import FIRST, Refinement
 from planner.kernels.refinement import STATES as BOXES
+from planner.kernels.scp import Trees
 
 
 @entry
@@ -84,12 +85,60 @@ def _count(made: Refinement, group: Index) -> tuple[int, int]:
 
 @kernel
 def _loops(moves: Moves, form: Form, made: Refinement, action: int) -> bool:
-    """Return whether `action` may leave a state as it is."""
-    width = width_of(form)
-    for state in range(made.counts[BOXES]):
-        if made.stale[state] and stays(moves, form, made.box, action, NOTHING, state * width):
-            return True
-    return False
+    """Return whether `action` may leave a state as it is.
+
+    The leaves of such states are found from the root on: not beyond nodes that tell apart what it leads from, and to.
+    """
+    width, waiting, found = width_of(form), 1, False
+    for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
+        made.touch[moves.variable[touch]] = touch
+    made.list[0] = 0
+    while waiting and not found:
+        waiting -= 1
+        node = made.list[waiting] + 0
+        if made.variable[node] == NOTHING:
+            state = made.low[node] + 0
+            found = made.stale[state] != 0 and stays(moves, form, made.box, action, NOTHING, state * width)
+        else:
+            waiting = _sides(moves, made, node, waiting)
+    for touch in range(moves.touch_start[action], moves.touch_start[action + 1]):
+        made.touch[moves.variable[touch]] = NOTHING
+    return found
+
+
+@kernel
+def _sides(moves: Moves, made: Refinement, node: int, waiting: int) -> int:
+    """Let those of both sides of a node wait between which the touch of its variable need not change."""
+    touch, bit = made.touch[made.variable[node]] + 0, made.bit[node] + 0
+    low, high = touch == NOTHING, touch == NOTHING
+    if touch != NOTHING:
+        for option in range(moves.option_start[touch], moves.option_start[touch + 1]):
+            origin, target = moves.origin[option] + 0, moves.target[option] + 0
+            before, after = bit + origin, bit + target
+            was_high = origin == NOTHING or made.piece[before >> 5] >> (before & 31) & 1 == 1
+            was_low = origin == NOTHING or not was_high
+            gets_high = target == NOTHING or made.piece[after >> 5] >> (after & 31) & 1 == 1
+            gets_low = target == NOTHING or not gets_high
+            high, low = high or (was_high and gets_high), low or (was_low and gets_low)
+    if low:
+        made.list[waiting] = made.low[node]
+        waiting += 1
+    if high:
+        made.list[waiting] = made.high[node]
+        waiting += 1
+    return waiting
+
+
+@entry
+@kernel
+def plant(trees: Trees, root: int, pieces: int) -> int:
+    """Let nodes from `root` on, which were numbered from 0 on, and so the words of their sets, be in `trees`."""
+    for node in range(root, len(trees.variable)):
+        if trees.variable[node] != NOTHING:
+            trees.low[node] = trees.low[node] + root
+            trees.high[node] = trees.high[node] + root
+            trees.bit[node] = trees.bit[node] + 32 * pieces
+    return 0
 
 
 @kernel

@@ -24,6 +24,7 @@ from planner.compiled.abstractions import Projections
 from planner.compiled.arrays import empty_index, index, words, zeros
 from planner.compiled.astar import CompiledAstar
 from planner.compiled.board import Board
+from planner.compiled.moves import packed_moves
 from planner.compiled.packing import packing
 from planner.compiled.partitions import Partitions
 from planner.compiled.sharing import room_for
@@ -97,7 +98,7 @@ def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
 def test_kernels_make_the_same_abstractions(seed):
     task = task_of(seed)
     made, patterns, twins = spaces_of(task)
-    found = Projections(task, made, packing(task), PLAIN)
+    found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
     for number, (pattern, twin) in enumerate(zip(patterns, twins, strict=True)):
         assert found.add(pattern)
         spaces, begin = found.spaces, found.first_rank[number]
@@ -123,7 +124,7 @@ def test_where_there_are_too_many_pairs_they_are_not_looked_at():
     task = task_of(6)
     made = moves(task, packing(task), never)
     with patch.object(compiled_moves, "MOST_VALUES", 0):
-        found = Projections(task, made, packing(task), PLAIN)
+        found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
     for pattern in interesting(made, 2):
         assert found.add(pattern)
         begin = found.first_rank[found.number[pattern]]
@@ -138,7 +139,7 @@ def test_kernels_share_costs_as_their_twins_do(seed):
     task, draw = task_of(seed), random.Random(seed)
     made, patterns, twins = spaces_of(task)
     costs = [action.cost for action in task.actions]
-    found = Projections(task, made, packing(task), PLAIN)
+    found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
     for pattern in patterns:
         assert found.add(pattern)
     order = draw.sample(range(len(patterns)), len(patterns))

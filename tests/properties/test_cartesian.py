@@ -19,6 +19,7 @@ from planner.compiled import cartesian, library
 from planner.compiled.arrays import index, words
 from planner.compiled.board import Board
 from planner.compiled.cartesian import Cartesian, packed_box, room_for, unpacked_box
+from planner.compiled.moves import packed_moves
 from planner.compiled.packing import packing
 from planner.kernels import numbers as n
 from planner.kernels import refinement as kernel
@@ -98,8 +99,13 @@ def test_every_way_is_one_of_the_abstraction(seed):
                 assert goes(made, action, boxes.boxes[number], there)
 
 
+def maker(task: Task) -> Cartesian:
+    made = made_of(task)
+    return Cartesian(Board(task, PLAIN), made, packed_moves(task, made))
+
+
 def refined_by_kernel(task: Task, aim: Aim, work: int):
-    made = Cartesian(Board(task, PLAIN), made_of(task))
+    made = maker(task)
     room = room_for(made.form)
     room.counts[kernel.STATES] = 0
     arrays = made._arrays  # what refinement reads is what is tested here
@@ -171,7 +177,7 @@ def test_what_is_done_costs_what_a_plan_does(seed):
 def test_kernels_reach_what_their_twin_does(seed):
     task = random_task(seed)
     made = made_of(task)
-    by_kernel = Cartesian(Board(task, PLAIN), made)
+    by_kernel = maker(task)
     for variable, size in enumerate(made.sizes):
         for value in range(size):
             if made.initial[variable] != value:
@@ -194,7 +200,7 @@ def test_boxes_are_kept_as_they_are(seed):
 def test_where_little_is_allowed_there_is_an_abstraction_or_none(name, monkeypatch):
     monkeypatch.setattr(cartesian, name, 0)
     task = random_task(3)
-    made = Cartesian(Board(task, PLAIN), made_of(task))
+    made = maker(task)
     for _ in made.make(10**6):
         pass
     assert len(made.gathered.roots) == made.gathered.counts[ABSTRACTIONS]
