@@ -113,7 +113,8 @@ class CompiledAstar:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
             memory = self._memory
-            accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables)
+            held = partitions.held if partitions else []
+            accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
             if outcome == n.FOUND:
                 run.found(self._plan(), number[n.CURRENT_F])
             if outcome == n.EXHAUSTED and were_cut_off(run, memory.nodes.cost):

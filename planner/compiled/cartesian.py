@@ -27,6 +27,8 @@ WORK: Final = 300_000
 """Steps of inner loops at a time."""
 MOST_EDGES: Final = 1_000_000
 """Transitions of all abstractions together, about."""
+LARGEST: Final = 300_000
+"""Transitions of one of them, about."""
 ROOM: Final = 1 << 21
 """Transitions of one that there is room for."""
 STEP: Final = 20
@@ -34,6 +36,13 @@ STEP: Final = 20
 HIGHEST: Final = 1 << 31
 """Costs above this are one to refinement."""
 BITS: Final = 32
+GROWING: Final = {
+    **dict.fromkeys(("distance", "way", "goal", "leaf", "first_out", "first_in", "stale", "list"), kernel.STATES),
+    **dict.fromkeys(("source", "target", "action", "next_out", "last_out", "next_in", "last_in"), kernel.EDGES),
+    **dict.fromkeys(("variable", "low", "high", "bit"), kernel.NODES),
+    "piece": kernel.PIECES,
+}
+"""Which of the counts says how much of an array is used."""
 
 
 class Gathered(NamedTuple):
@@ -70,8 +79,8 @@ class Cartesian:
             yield
         made, spent = room_for(self.form), 0
         for number, aim in enumerate(wanted):
-            rest = len(wanted) - number
-            edges = 2 * (MOST_EDGES - self.gathered.counts[projections.EDGES]) // rest
+            rest, left = len(wanted) - number, MOST_EDGES - self.gathered.counts[projections.EDGES]
+            edges = min(left, LARGEST, 2 * left // rest)
             yield from self._refined(made, aim, (work - spent) // rest, edges)
             spent += made.counts[kernel.STEPS]
             if made.counts[kernel.CUT] == len(self._moves.sizes) and made.counts[kernel.STATES] > 1:
@@ -165,10 +174,13 @@ def room_for(form: Form) -> Refinement:
 
 
 def _grown(made: Refinement) -> bool:
-    """Double what grows; return whether that was allowed."""
+    """Double what is used by half or more, or else everything that grows; return whether that was allowed."""
     if len(made.source) >= ROOM:
         return False
-    for name, each in zip(Refinement._fields, made, strict=True):
-        if name not in {"counts", "value", "touch", "part"}:
-            lengthened(each, 2 * len(each))
+    used = {name: made.counts[place] for name, place in GROWING.items()}
+    used["box"] = used["goal"] * len(made.part)
+    used["key"] = used["heap"] = used["source"] + used["goal"]
+    short = [name for name, many in used.items() if 2 * many >= len(getattr(made, name))]
+    for name in short or used:
+        lengthened(getattr(made, name), 2 * len(getattr(made, name)))
     return True

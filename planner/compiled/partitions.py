@@ -182,6 +182,13 @@ class Partitions:
         return kept
 
     @property
+    def held(self) -> list[tuple[array[int], ...]]:
+        """The arrays that are kept for the next renewal."""
+        projections = self._sharing.projections
+        values = tuple([order.values for order in self.orders])
+        return [projections.spaces, (projections.rank,), self._cartesian.spaces, values]
+
+    @property
     def tables(self) -> Tables:
         """What the orders come to."""
         if not self.orders:  # the initial state is dead
