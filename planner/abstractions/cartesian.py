@@ -108,8 +108,11 @@ def _ways(moves: Moves, made: Cartesian, prices: Sequence[int]) -> dict[int, Way
     return ways
 
 
-def space_of(moves: Moves, made: Cartesian) -> AbstractSpace:
-    """Return the abstract state space: the index of a state is the number of its box."""
+def space_of(moves: Moves, made: Cartesian, *, anywhere: bool = False) -> AbstractSpace:
+    """Return the abstract state space: the index of a state is the number of its box.
+
+    With `anywhere`, it has states that are not reached, too.
+    """
     steps = [
         (source, target, action)
         for action in range(len(moves.touches))
@@ -117,8 +120,8 @@ def space_of(moves: Moves, made: Cartesian) -> AbstractSpace:
         for target, other in enumerate(made.boxes)
         if goes(moves, action, box, other)
     ]
-    first = next(number for number, box in enumerate(made.boxes) if _contains(box, moves.initial))
-    reached = _closure({first}, [(a, b) for a, b, _ in steps])
+    first = {number for number, box in enumerate(made.boxes) if anywhere or _contains(box, moves.initial)}
+    reached = _closure(first, [(a, b) for a, b, _ in steps])
     goals = {number for number, goal in enumerate(made.goals) if goal}
     alive = sorted(reached & _closure(goals, [(b, a) for a, b, _ in steps]))
     rank = {number: place for place, number in enumerate(alive)}

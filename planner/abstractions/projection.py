@@ -1,7 +1,8 @@
 """Projections: abstract states are the values of the variables of a pattern (Culberson and Schaeffer, 1998).
 
 States are left out if two of their values exclude each other (Haslum, Bonet and Geffner, 2005), if they are not
-reached from the initial one, or if no goal state is reached from them. The twin of `planner.kernels.projections`.
+reached from the initial one, or if no goal state is reached from them. Where symmetries let a state stand for others,
+what is not reached is kept. The twin of `planner.kernels.projections`.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def factors(moves: Moves, pattern: tuple[int, ...]) -> list[int]:
     return found
 
 
-def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion) -> AbstractSpace:
-    """Return the projection to `pattern`."""
+def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion, *, anywhere: bool = False) -> AbstractSpace:
+    """Return the projection to `pattern`; with `anywhere`, of states that are not reached, too."""
     rules: dict[Rule, list[int]] = {}
     for action in sorted({action for variable in pattern for action in moves.affecting[variable]}):
         for rule in dict.fromkeys(_rules(moves, pattern, action)):
@@ -56,7 +57,8 @@ def project(moves: Moves, pattern: tuple[int, ...], excluded: Exclusion) -> Abst
         if source in possible and (target := _after(source, rule)) in possible
     ]
     goals = {state for state in possible if all(moves.goal.get(v, x) == x for v, x in zip(pattern, state, strict=True))}
-    reached = _closure([tuple(moves.initial[v] for v in pattern)], [(a, b) for a, b, _ in edges])
+    first = possible if anywhere else [tuple(moves.initial[v] for v in pattern)]
+    reached = _closure(first, [(a, b) for a, b, _ in edges])
     alive = _closure(goals & reached, [(b, a) for a, b, _ in edges if a in reached])
     rank = {state: number for number, state in enumerate([state for state in states if state in alive])}
     lively = [(rank[a], rank[b], rule) for a, b, rule in edges if a in alive and b in alive]

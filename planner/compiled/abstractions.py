@@ -30,7 +30,8 @@ MOST_KEY: Final = 1 << 62
 class Projections:
     """Projections of a task with these `moves`, as many as were made, and some of the `others`, which are Cartesian.
 
-    Their names are `patterns`: that of a projection is its pattern, that of Cartesian abstraction i is `(~i,)`.
+    Their names are `patterns`: that of a projection is its pattern, that of Cartesian abstraction i is `(~i,)`. With
+    `anywhere`, there are estimates for states, too, that are not reached from the initial one.
     """
 
     def __init__(
@@ -40,7 +41,10 @@ class Projections:
         packed: Packing,
         entries: dict[str, Call],
         others: Gathered | None = None,
+        *,
+        anywhere: bool = False,
     ) -> None:
+        self._anywhere = int(anywhere)
         self._others = others or nothing_gathered()
         self._moves, self._arrays, self._packed, self._entries = moves, arrays, packed, entries
         self._shop = _workshop(len(moves.sizes), len(moves.touches))
@@ -81,13 +85,17 @@ class Projections:
         )
         ranks = counts[kernel.RANKS]
         while True:
-            outcome = self._entries["project"](self._arrays, arrays, self._shop, self.spaces, self.rank, counts)
+            outcome = self._project(arrays)
             if outcome != n.FULL:
                 break
             self._grow()
         if outcome == n.DONE:
             self._name(pattern, ranks)
         return outcome == n.DONE
+
+    def _project(self, pattern: kernel.Pattern) -> int:
+        room = self._shop, self.spaces, self.rank, self.counts
+        return self._entries["project"](self._anywhere, self._arrays, pattern, *room)
 
     def _grow(self) -> None:
         """Lengthen what may be too short."""

@@ -60,9 +60,13 @@ def nothing_gathered() -> Gathered:
 
 
 class Cartesian:
-    """Makes Cartesian abstractions of the task on `board`, with its `moves`; they are `gathered`."""
+    """Makes Cartesian abstractions of the task on `board`, with its `moves`; they are `gathered`.
 
-    def __init__(self, board: Board, moves: Moves, arrays: projections.Moves) -> None:
+    With `anywhere`, there are estimates for states, too, that are not reached from the initial one.
+    """
+
+    def __init__(self, board: Board, moves: Moves, arrays: projections.Moves, *, anywhere: bool = False) -> None:
+        self._anywhere = anywhere
         self._moves, self._arrays, self._entries = moves, arrays, board.entries
         self.form = form_of(moves, board.costs)
         self._group = empty_index(board.actions)
@@ -100,7 +104,8 @@ class Cartesian:
     def _settle(self, made: Refinement) -> None:
         """Add a refinement to the others."""
         spaces, counts, trees, roots = self.gathered
-        while self._entries["settle"](self._arrays, self.form, made, spaces, self._group, counts) == n.FULL:
+        anywhere = int(self._anywhere)
+        while self._entries["settle"](anywhere, self._arrays, self.form, made, spaces, self._group, counts) == n.FULL:
             lengthen(spaces, counts)
         nodes, root, pieces = made.counts[kernel.NODES], len(trees.variable), len(trees.piece)
         roots.append(root)

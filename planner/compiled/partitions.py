@@ -81,9 +81,11 @@ class Partitions:
         """Make abstractions, and find orders, for as long as each may take; yields often."""
         made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
         yield
+        # what stands for a reached state may be none
+        self._anywhere = self._board.orbits is not None
         self._arrays = packed_moves(self._board.task, made)
         yield
-        cartesian = Cartesian(self._board, made, self._arrays)
+        cartesian = Cartesian(self._board, made, self._arrays, anywhere=self._anywhere)
         yield from cartesian.make(REFINING)
         self._cartesian = cartesian.gathered
         links = links_of(made)
@@ -110,7 +112,8 @@ class Partitions:
     def _collect(self, work: int) -> Turns:
         """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
         board = self._board
-        found = Projections(self._moves, self._arrays, board.packed, board.entries, self._cartesian)
+        others, anywhere = self._cartesian, self._anywhere
+        found = Projections(self._moves, self._arrays, board.packed, board.entries, others, anywhere=anywhere)
         if not self.orders:
             self._useful = {(~number,) for number in range(len(self._cartesian.roots))}
         for pattern in sorted(self._useful.union(*(order.patterns for order in self.orders))):

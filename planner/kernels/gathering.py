@@ -15,13 +15,16 @@ from planner.kernels.scp import Trees
 
 @entry
 @kernel
-def settle(moves: Moves, form: Form, made: Refinement, spaces: Abstractions, group: Index, counts: Words) -> int:
+def settle(
+    anywhere: int, moves: Moves, form: Form, made: Refinement, spaces: Abstractions, group: Index, counts: Words
+) -> int:
     """Add what a refinement came to to `spaces`, or return `FULL` where these are too short.
 
-    States that are not reached, or from which no goal is, are left out. Each action is a group by itself; the number of
+    States from which no goal is reached are left out, and those that are not reached, unless a search may be
+    `anywhere`. Each action is a group by itself; the number of
     each is written to `group`. Leaves get the numbers of their states (`NOTHING` if these are left out).
     """
-    alive = _look(made)
+    alive = _look(anywhere, made)
     groups, edges = _count(made, group)
     if not _is_room(spaces, counts, alive, edges, groups, groups):
         return FULL
@@ -45,11 +48,14 @@ def settle(moves: Moves, form: Form, made: Refinement, spaces: Abstractions, gro
 
 
 @kernel
-def _look(made: Refinement) -> int:
+def _look(anywhere: int, made: Refinement) -> int:
     """Mark as `stale` the states that are reached, and from which the goal is; return how many there are."""
-    for state in range(made.counts[BOXES]):
-        made.stale[state] = 0
     first, done, waiting = made.counts[FIRST], 0, 0
+    for state in range(made.counts[BOXES]):
+        made.stale[state] = 1 if anywhere and made.distance[state] < INFINITE else 0
+        waiting += made.stale[state]
+    if anywhere:
+        return waiting
     if made.distance[first] < INFINITE:
         made.stale[first], made.list[0], waiting = 1, first, 1
     while done < waiting:

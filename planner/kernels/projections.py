@@ -100,8 +100,12 @@ ALIVE: Final = 3
 
 @entry
 @kernel
-def project(moves: Moves, pattern: Pattern, shop: Workshop, spaces: Abstractions, rank: Index, counts: Words) -> int:
+def project(
+    anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, spaces: Abstractions, rank: Index, counts: Words
+) -> int:
     """Add the projection to `pattern`, and the ranks of its states by index: numbers, or `NOTHING` of dead ones.
+
+    Those that are not reached from the initial state are dead, too, unless a search may be `anywhere`.
 
     Returns `DONE`, `FULL` where `spaces` or `rank` are too short, or `EXHAUSTED` where it would be too large.
     """
@@ -117,7 +121,7 @@ def project(moves: Moves, pattern: Pattern, shop: Workshop, spaces: Abstractions
     if edges < 0:
         counts[WORK] += 20 * len(shop.source)
         return EXHAUSTED
-    _look(moves, pattern, shop, states, edges)
+    _look(anywhere, moves, pattern, shop, states, edges)
     counts[WORK] += 10 * states + 20 * edges
     if not _has_room(shop, spaces, rank, counts, states, edges, rules):
         return FULL
@@ -319,24 +323,13 @@ def _edges(moves: Moves, pattern: Pattern, shop: Workshop, rules: int) -> int:
 
 
 @kernel
-def _look(moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
-    """Mark as `ALIVE` what is reached from the initial state, and from where a goal state is."""
-    _sort(shop.source, shop, states, edges)
-    first = 0
-    for place in range(len(pattern.variable)):
-        first += pattern.initial[place] * (pattern.factor[place] + 0)
-    shop.queue[0] = first
-    shop.stage[first] = REACHED
-    done, waiting = 0, 1
-    while done < waiting:
-        state = shop.queue[done] + 0
-        done += 1
-        for index in range(shop.start[state], shop.start[state + 1]):
-            target = shop.reached[shop.sorted[index]] + 0
-            if shop.stage[target] == POSSIBLE:
-                shop.stage[target] = REACHED
-                shop.queue[waiting] = target
-                waiting += 1
+def _look(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
+    """Mark as `ALIVE` what is reached from the initial state, or `anywhere`, and from where a goal state is."""
+    if anywhere:
+        for state in range(states):
+            shop.stage[state] = REACHED if shop.stage[state] == POSSIBLE else IMPOSSIBLE
+    else:
+        _reach(pattern, shop, states, edges)
     _sort(shop.reached, shop, states, edges)
     done, waiting = 0, 0
     for state in range(states):
@@ -352,6 +345,27 @@ def _look(moves: Moves, pattern: Pattern, shop: Workshop, states: int, edges: in
             if shop.stage[source] == REACHED:
                 shop.stage[source] = ALIVE
                 shop.queue[waiting] = source
+                waiting += 1
+
+
+@kernel
+def _reach(pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
+    """Mark as `REACHED` what is reached from the initial state."""
+    _sort(shop.source, shop, states, edges)
+    first = 0
+    for place in range(len(pattern.variable)):
+        first += pattern.initial[place] * (pattern.factor[place] + 0)
+    shop.queue[0] = first
+    shop.stage[first] = REACHED
+    done, waiting = 0, 1
+    while done < waiting:
+        state = shop.queue[done] + 0
+        done += 1
+        for index in range(shop.start[state], shop.start[state + 1]):
+            target = shop.reached[shop.sorted[index]] + 0
+            if shop.stage[target] == POSSIBLE:
+                shop.stage[target] = REACHED
+                shop.queue[waiting] = target
                 waiting += 1
 
 

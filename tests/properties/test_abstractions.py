@@ -59,10 +59,10 @@ def values_of(made, state) -> list[int]:
     return values
 
 
-def spaces_of(task):
+def spaces_of(task, *, anywhere=False):
     made = moves(task, packing(task), never)
-    patterns = list(interesting(made, 3))
-    return made, patterns, [project(made, pattern, exclusion(task, made)) for pattern in patterns]
+    patterns, excluded = list(interesting(made, 3)), exclusion(task, made)
+    return made, patterns, [project(made, pattern, excluded, anywhere=anywhere) for pattern in patterns]
 
 
 @settings(max_examples=50)
@@ -94,11 +94,11 @@ def test_every_way_to_the_goal_is_one_of_each_abstraction(seed):
 
 
 @settings(max_examples=50)
-@given(seeds)
-def test_kernels_make_the_same_abstractions(seed):
+@given(seeds, st.booleans())
+def test_kernels_make_the_same_abstractions(seed, anywhere):
     task = task_of(seed)
-    made, patterns, twins = spaces_of(task)
-    found = Projections(made, packed_moves(task, made), packing(task), PLAIN)
+    made, patterns, twins = spaces_of(task, anywhere=anywhere)
+    found = Projections(made, packed_moves(task, made), packing(task), PLAIN, anywhere=anywhere)
     for number, (pattern, twin) in enumerate(zip(patterns, twins, strict=True)):
         assert found.add(pattern)
         spaces, begin = found.spaces, found.first_rank[number]

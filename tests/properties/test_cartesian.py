@@ -99,13 +99,13 @@ def test_every_way_is_one_of_the_abstraction(seed):
                 assert goes(made, action, boxes.boxes[number], there)
 
 
-def maker(task: Task) -> Cartesian:
+def maker(task: Task, *, anywhere: bool = False) -> Cartesian:
     made = made_of(task)
-    return Cartesian(Board(task, PLAIN), made, packed_moves(task, made))
+    return Cartesian(Board(task, PLAIN), made, packed_moves(task, made), anywhere=anywhere)
 
 
-def refined_by_kernel(task: Task, aim: Aim, work: int):
-    made = maker(task)
+def refined_by_kernel(task: Task, aim: Aim, work: int, *, anywhere: bool = False):
+    made = maker(task, anywhere=anywhere)
     room = room_for(made.form)
     room.counts[kernel.STATES] = 0
     arrays = made._arrays  # what refinement reads is what is tested here
@@ -119,16 +119,16 @@ def refined_by_kernel(task: Task, aim: Aim, work: int):
 
 
 @settings(max_examples=40)
-@given(seeds, st.integers(1, 3000))
-def test_kernels_make_the_abstraction_of_their_boxes(seed, work):
+@given(seeds, st.integers(1, 3000), st.booleans())
+def test_kernels_make_the_abstraction_of_their_boxes(seed, work, anywhere):
     task = random_task(seed)
     moved = made_of(task)
     for aim in list(aims(moved, lambda value: before(moved, value)))[:4]:
-        made, room, _, boxes = refined_by_kernel(task, aim, work)
+        made, room, _, boxes = refined_by_kernel(task, aim, work, anywhere=anywhere)
         if room.counts[kernel.CUT] < len(moved.sizes):
             continue
         made._settle(room)
-        twin, spaces, counts = space_of(moved, boxes), made.gathered.spaces, made.gathered.counts
+        twin, spaces, counts = space_of(moved, boxes, anywhere=anywhere), made.gathered.spaces, made.gathered.counts
         groups, states = counts[GROUPS], counts[STATES]
         assert [bool(goal) for goal in spaces.goal[:states]] == twin.goals
         actions = list(spaces.label[:groups])

@@ -14,7 +14,9 @@ from planner.compiled import library
 from planner.compiled.arrays import words
 from planner.compiled.astar import KINDS, CompiledAstar
 from planner.compiled.board import Board
+from planner.compiled.partitions import Partitions
 from planner.kernels.orbits import stand_in
+from planner.kernels.scp import scp
 from planner.model import Atom, Not
 from planner.mutexes import pruned
 from planner.search import Ending, Run
@@ -135,6 +137,30 @@ def test_of_balls_it_only_counts_how_many_are_where():
     run = searched(task, "blind")
     assert run.limit == replayed(task, run.plan) == 6 * 2 + 2 * 3 - 1
     assert run.generated < 200  # of more than ten thousand
+
+
+def descent(places: tuple[int, int]) -> Task:
+    """Two that roll down three steps, one by one; they are at `places` at first."""
+    facts = tuple(Atom("on", (each, step)) for each in ("x", "y") for step in "abcd")
+    rolls = [(4 * each + step, 4 * each + step + 1) for each in (0, 1) for step in (0, 1, 2)]
+    actions = tuple(
+        action(number, precondition=(here,), deletes=(here,), adds=(there,))
+        for number, (here, there) in enumerate(rolls)
+    )
+    return Task(facts, ((0, 1, 2, 3), (4, 5, 6, 7)), (places[0], 4 + places[1]), (3, 7), actions)
+
+
+@pytest.mark.parametrize("places", [(0, 2), (2, 0)])
+def test_abstractions_know_what_stands_for_reached_states(places):
+    task = descent(places)
+    board, made = Board(task, PLAIN), Partitions(Board(task, PLAIN))
+    assert board.orbits
+    for _ in made.prepare():
+        pass
+    for x in range(4):
+        for y in range(4):
+            assert scp(made.tables, words(board.packed.pack((x, 4 + y))), 0) == 6 - x - y
+    assert {searched(task, heuristic).limit for heuristic in KINDS} == {4}
 
 
 def test_what_cannot_be_told_in_packed_states_is_not_used():
