@@ -35,6 +35,9 @@ LOOKED_AT: Final = 2_000
 """States that are drawn for that, ..."""
 MOST_SAMPLES: Final = 300
 """... and of how many of them, at most, none was expanded."""
+FEW_SYMMETRIES: Final = 3
+"""Symmetries from which on LM-cut uses them: a state that stands for another takes over no landmarks of its parent, so
+that estimates take twice as long."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -140,7 +143,9 @@ class CompiledAstar:
 
     def _prune(self) -> None:
         """Let states stand for others, and actions be left out that are not in a stubborn set, where that is sound."""
-        self._orbits = self._board.orbits
+        orbits = self._board.orbits
+        if orbits is not None and (self._kind < kernel.LM_CUT or len(orbits) >= FEW_SYMMETRIES):
+            self._orbits = orbits
         if self._board.stubborn is not None:
             self._stubborn = self._board.stubborn
             self._number[n.PRUNES] = 1

@@ -45,6 +45,9 @@ class Orbits:
         self._moved = [each for each, fits in moves if fits]
         self.symmetries = _packed([fits for _, fits in moves if fits], packing)
 
+    def __len__(self) -> int:
+        return len(self._moved)
+
     def plan(self, initial: Sequence[int], actions: Sequence[int]) -> list[int]:
         """Return the plan from the packed state `initial` that `actions` stand for.
 
