@@ -19,7 +19,7 @@ PATIENCE_LOADED: Final = 0.003
 PATIENCE_BUILT: Final = 0.04
 """The same where it must be loaded first, which takes about as long."""
 PATIENCE_MISSING: Final = 1.0
-"""Seconds before machine code is made where there is none: it takes a minute of a processor, once."""
+"""Seconds before machine code is made where there is none: that takes two or three minutes of a processor, once."""
 LOOK_AGAIN: Final = 0.5
 """Seconds between two looks whether it is there now."""
 

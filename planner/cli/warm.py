@@ -27,7 +27,7 @@ def run(_started: float, *, again: bool) -> Exit:
         if not making.can_make():
             tell("numba is not installed: search stays in plain Python, which gives the same answers more slowly")
             return Exit.UNSUPPORTED
-        tell("making machine code; this takes about two minutes")
+        tell("making machine code; this takes two or three minutes, or half of that on two processors")
         began = time.monotonic()
         making.make()
         tell(f"made in {time.monotonic() - began:.0f} s")

@@ -1,21 +1,25 @@
 """Making machine code of the kernels with numba: `python -m planner.compiled.build`, in a process of its own.
 
 The code is written to a new folder, which takes its place only when it is complete; two processes that build at once
-do the same work twice, and no harm.
+do the same work twice, and no harm. Where there are two processors, a second process helps: both compile what the other
+has not begun, one from the first entry on, the other from the last.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, get_type_hints
 
+from planner.budget import processors
 from planner.kernels import kernel as kernels
 
 OPTIONS: Final = {
@@ -37,12 +41,8 @@ DAY: Final = 86_400.0
 
 def build() -> Path:
     """Compile all entries; return the folder. Raises `ImportError` without numba, `OSError` where it cannot be."""
-    import numba  # noqa: PLC0415 - this process is there for it
-
-    kernels.use_compiler(numba.njit(**OPTIONS))
-    from planner.compiled import library  # noqa: PLC0415 - its kernels are compiled from here on
-
-    place = library.folder()
+    library = _library()
+    place: Path = library.folder()
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     import llvmlite.binding as llvm  # noqa: PLC0415 - as above
 
@@ -50,10 +50,7 @@ def build() -> Path:
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=UNFINISHED) as room:
         made = Path(room) / "made"
         made.mkdir(mode=0o755)
-        raising: set[str] = set()
-        for name, function in kernels.ENTRIES.items():
-            (made / f"{name}.o").write_bytes(_object_code(name, function, llvm, raising))
-        _link(made, raising)
+        _link(made, _compiled(made))
         codes = [(made / f"{name}.o").read_bytes() for name in sorted(kernels.ENTRIES)]
         (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
         shutil.rmtree(place, ignore_errors=True)
@@ -63,6 +60,44 @@ def build() -> Path:
             if not (place / library.STAMP).is_file():  # or else another process was as fast
                 raise
     return place
+
+
+def _library() -> ModuleType:
+    """Return `planner.compiled.library`, whose kernels numba compiles."""
+    import numba  # noqa: PLC0415 - this process is there for it
+
+    kernels.use_compiler(numba.njit(**OPTIONS))
+    from planner.compiled import library  # noqa: PLC0415 - its kernels are compiled from here on
+
+    return library
+
+
+def _compiled(place: Path) -> set[str]:
+    """Compile all entries into this folder; return what they would call to raise an exception."""
+    from planner.compiled.making import COMMAND, environment  # noqa: PLC0415 - it imports kernels: see above
+
+    if processors() == 1:
+        return _share(place, [*kernels.ENTRIES])
+    command = (*COMMAND, "--beside", str(place))
+    with subprocess.Popen(  # noqa: S603 - this interpreter, this module
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as helper:
+        raising = _share(place, [*kernels.ENTRIES])
+        raising.update(helper.communicate()[0].split())
+    if helper.returncode != 0:
+        raise OSError("the process that helped has failed")
+    return raising
+
+
+def _share(place: Path, names: Iterable[str]) -> set[str]:
+    """Compile those of these entries into the folder that nobody has begun; return what `_compiled` does."""
+    import llvmlite.binding as llvm  # noqa: PLC0415 - as above
+
+    raising: set[str] = set()
+    for name in names:
+        with contextlib.suppress(FileExistsError), (place / f"{name}.o").open("xb") as file:
+            file.write(_object_code(name, kernels.ENTRIES[name], llvm, raising))
+    return raising
 
 
 def _tidy(place: Path) -> None:
@@ -145,7 +180,14 @@ def _wrapper(name: str, function: Callable[..., Any]) -> tuple[Callable[..., int
 
 
 def main(arguments: list[str]) -> None:
-    """Build; with `--mark FILE`, do it with what is left of the processor, and remove that file at last."""
+    """Build; with `--mark FILE`, do it with what is left of the processor, and remove that file at last.
+
+    With `--beside FOLDER`, help the process that builds there.
+    """
+    if arguments[:1] == ["--beside"]:
+        _library()
+        sys.stdout.write("\n".join(_share(Path(arguments[1]), [*kernels.ENTRIES][::-1])))
+        return
     if arguments[:1] != ["--mark"]:
         sys.stdout.write(f"{build()}\n")
         return

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from planner.kernels import (
+from planner.kernels import (  # noqa: F401 - they are there for their entries
     abstractions,
     arrangement,
     astar,
@@ -54,32 +54,6 @@ SHARED_STAMP: Final = "linked"
 """The same for the shared library, in words that are had without LLVM."""
 _FEATURES: Final = ("model name", "flags", "CPU part", "Features")
 """Lines of /proc/cpuinfo that tell kinds of processors apart."""
-_MODULES: Final = (
-    abstractions,
-    arrangement,
-    astar,
-    beforehand,
-    cartesian,
-    compounds,
-    decompose,
-    gathering,
-    hopes,
-    lazy,
-    lists,
-    mcts,
-    pairs,
-    parts,
-    projections,
-    registry,
-    scp,
-    sharpen,
-    simplex,
-    sweeps,
-    tasks,
-    trials,
-    width,
-)
-"""Modules that are there for their entries."""
 
 _loaded: list[dict[str, Call]] = []
 _kept: list[Any] = []
@@ -98,9 +72,9 @@ def folder() -> Path:
 
 @cache
 def _version() -> str:
-    parts = [f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
-    parts += [path.read_bytes() for path in (*sorted(_SOURCES.glob("*.py")), _BUILD)]
-    return "".join([f"{crc32(b' '.join(each)):08x}" for each in (parts, parts[::-1])])
+    pieces = [f"{sys.implementation.cache_tag} {sys.platform} {os.uname().machine}".encode()]
+    pieces += [path.read_bytes() for path in (*sorted(_SOURCES.glob("*.py")), _BUILD)]
+    return "".join([f"{crc32(b' '.join(each)):08x}" for each in (pieces, pieces[::-1])])
 
 
 def cache_home() -> Path:

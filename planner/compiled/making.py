@@ -16,7 +16,7 @@ from planner.errors import ForethoughtError
 
 SWITCH: Final = "FORETHOUGHT_JIT"
 """Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
-_COMMAND: Final = (sys.executable, "-P", "-m", "planner.compiled.build")
+COMMAND: Final = (sys.executable, "-P", "-m", "planner.compiled.build")
 """Nothing is imported from the working folder, which may be anybody's."""
 _ROOT: Final = str(Path(library.__file__).parents[2])
 _started: list[Any] = []
@@ -33,7 +33,7 @@ def can_make() -> bool:
 def make() -> None:
     """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
     done = subprocess.run(  # noqa: S603 - this interpreter, our module
-        _COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=_environment()
+        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment()
     )
     if done.returncode != 0:
         reason = done.stderr.strip().rpartition("\n")[2]
@@ -48,18 +48,18 @@ def start_making() -> None:
     with contextlib.suppress(OSError):
         _claim(mark)
         maker = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-            [*_COMMAND, "--mark", str(mark)],
+            [*COMMAND, "--mark", str(mark)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            env=_environment(),
+            env=environment(),
         )
         _started.append(maker)
         mark.write_text(f"{maker.pid}\n", encoding="ascii")
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Return the environment for a process that finds this package where it is."""
     path = os.environ.get("PYTHONPATH")
     return os.environ | {"PYTHONPATH": f"{_ROOT}{os.pathsep}{path}" if path else _ROOT}

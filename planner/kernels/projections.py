@@ -329,44 +329,38 @@ def _look(anywhere: int, moves: Moves, pattern: Pattern, shop: Workshop, states:
         for state in range(states):
             shop.stage[state] = REACHED if shop.stage[state] == POSSIBLE else IMPOSSIBLE
     else:
-        _reach(pattern, shop, states, edges)
-    _sort(shop.reached, shop, states, edges)
-    done, waiting = 0, 0
+        first = 0
+        for place in range(len(pattern.variable)):
+            first += pattern.initial[place] * (pattern.factor[place] + 0)
+        shop.queue[0] = first
+        shop.stage[first] = REACHED
+        _spread(shop.source, shop.reached, shop, states, edges, 1, REACHED)
+    many = 0
     for state in range(states):
         if shop.stage[state] == REACHED and _is_goal(moves, pattern, state):
             shop.stage[state] = ALIVE
-            shop.queue[waiting] = state
-            waiting += 1
-    while done < waiting:
-        state = shop.queue[done] + 0
-        done += 1
-        for index in range(shop.start[state], shop.start[state + 1]):
-            source = shop.source[shop.sorted[index]] + 0
-            if shop.stage[source] == REACHED:
-                shop.stage[source] = ALIVE
-                shop.queue[waiting] = source
-                waiting += 1
+            shop.queue[many] = state
+            many += 1
+    _spread(shop.reached, shop.source, shop, states, edges, many, ALIVE)
 
 
 @kernel
-def _reach(pattern: Pattern, shop: Workshop, states: int, edges: int) -> None:
-    """Mark as `REACHED` what is reached from the initial state."""
-    _sort(shop.source, shop, states, edges)
-    first = 0
-    for place in range(len(pattern.variable)):
-        first += pattern.initial[place] * (pattern.factor[place] + 0)
-    shop.queue[0] = first
-    shop.stage[first] = REACHED
-    done, waiting = 0, 1
-    while done < waiting:
+def _spread(near: Index, far: Index, shop: Workshop, states: int, edges: int, many: int, stage: int) -> None:
+    """Mark with `stage` what transitions lead to, from their end `near` to `far`, where it is one stage behind.
+
+    It begins with the first `many` states of the queue.
+    """
+    _sort(near, shop, states, edges)
+    done = 0
+    while done < many:
         state = shop.queue[done] + 0
         done += 1
         for index in range(shop.start[state], shop.start[state + 1]):
-            target = shop.reached[shop.sorted[index]] + 0
-            if shop.stage[target] == POSSIBLE:
-                shop.stage[target] = REACHED
-                shop.queue[waiting] = target
-                waiting += 1
+            other = far[shop.sorted[index]] + 0
+            if shop.stage[other] == stage - 1:
+                shop.stage[other] = stage
+                shop.queue[many] = other
+                many += 1
 
 
 @kernel

@@ -9,7 +9,7 @@ import os
 import time
 
 from planner.annotations import TYPE_CHECKING, Final, cast
-from planner.budget import GIB, Budget
+from planner.budget import GIB, Budget, processors
 from planner.search.run import Ending, Run, Steps
 from planner.symbolic.installed import check_there, is_there
 from planner.symbolic.other import Other
@@ -93,7 +93,7 @@ class Turns:
     """Says when the `other` process is looked at: for how long, too, where there is one processor only."""
 
     def __init__(self, other: Other, run: Run) -> None:
-        self._other, self._run, self._one = other, run, _processors() == 1
+        self._other, self._run, self._one = other, run, processors() == 1
         self._had, self._began = 0.0, time.monotonic()
         self._due = self._began
 
@@ -152,8 +152,3 @@ def _room(budget: Budget) -> int:
     if budget.memory_limit is not None:
         return min(MOST_ROOM, int(SHARE * budget.memory_limit * GIB) - ITSELF)
     return min(MOST_ROOM, int(SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
-
-
-def _processors() -> int:
-    """Return how many processors there are for this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

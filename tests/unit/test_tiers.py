@@ -152,8 +152,8 @@ def test_making_is_started_again_when_its_process_is_gone(monkeypatch):
 
 def test_making_takes_nothing_from_the_working_folder(tmp_path):
     code = "import sys; import planner.compiled.library; print('' in sys.path)"
-    command = [*making._COMMAND[:2], "-c", code]
-    found = subprocess.run(command, cwd=tmp_path, env=making._environment(), capture_output=True, text=True, check=True)
+    command = [*making.COMMAND[:2], "-c", code]
+    found = subprocess.run(command, cwd=tmp_path, env=making.environment(), capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
 
 
@@ -215,7 +215,7 @@ def test_warm_without_numba_says_so(monkeypatch, capsys):
 
 @pytest.mark.usefixtures("cache")
 def test_a_failure_to_make_code_is_told(monkeypatch):
-    monkeypatch.setattr(making, "_COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
+    monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
     with pytest.raises(ForethoughtError, match=r"no machine code was made, .*no room left"):
         making.make()
 
