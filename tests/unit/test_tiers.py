@@ -15,7 +15,7 @@ from search_twins import finished
 from planner import Status, load, solve, tiers
 from planner.cli.exits import Exit
 from planner.cli.root import dispatch
-from planner.compiled import library, making
+from planner.compiled import build, library, making
 from planner.errors import ForethoughtError
 from planner.search.run import Ending
 from planner.tiers import tiered
@@ -218,6 +218,37 @@ def test_a_failure_to_make_code_is_told(monkeypatch):
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
     with pytest.raises(ForethoughtError, match=r"no machine code was made, .*no room left"):
         making.make()
+
+
+@pytest.mark.parametrize(
+    ("other", "made"),
+    [
+        ("open('a.o', 'w').write('other'); print('PyErr_Other')", {"a": "other", "b": "mine"}),
+        ("open('a.o', 'w'); raise MemoryError", {"a": "mine", "b": "mine"}),
+    ],
+    ids=["helps", "fails"],
+)
+def test_two_processes_share_the_work_and_one_does_it_alone_if_the_other_fails(tmp_path, monkeypatch, other, made):
+    pytest.importorskip("llvmlite")
+
+    began = []
+
+    def mine(name, _function, _llvm, raising):
+        while not (began or (tmp_path / "a.o").exists()):
+            time.sleep(0.001)
+        began.append(name)
+        raising.add(f"PyErr_{name}")
+        return b"mine"
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(build, "processors", lambda: 2)
+    monkeypatch.setattr(build, "_object_code", mine)
+    monkeypatch.setattr(build.kernels, "ENTRIES", {"b": mine, "a": mine})
+    monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", other))
+    raising = build._compiled(tmp_path)
+    assert {file.stem: file.read_text(encoding="utf-8") for file in tmp_path.glob("*.o")} == made
+    assert raising == {"PyErr_b", "PyErr_Other" if made["a"] == "other" else "PyErr_a"}
+    assert began == (["b"] if made["a"] == "other" else ["b", "b", "a"])
 
 
 @pytest.mark.parametrize("mode", ["anytime", "first", "optimal"])
