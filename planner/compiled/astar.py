@@ -16,7 +16,7 @@ from planner.kernels import astar as kernel
 from planner.kernels import numbers as n
 from planner.kernels.data import CLOSED, MOVED, NOTHING, Exploration, Landmarks, Nodes, Open, Registry, Relaxed
 from planner.kernels.scp import Tables
-from planner.kernels.stubborn import Stubborn
+from planner.kernels.stubborn import FEW, Stubborn
 from planner.records import dataclass
 from planner.search.run import Ending, Run, Steps
 
@@ -115,6 +115,7 @@ class CompiledAstar:
         while True:
             number[n.LIMIT] = min(run.limit, MOST_COST)
             outcome = self._call()
+            self._weigh_sets()
             memory = self._memory
             held = partitions.held if partitions else []
             accounts.settle(memory.registry, memory.nodes, memory.waiting, memory.landmarks, self._tables, *held)
@@ -149,6 +150,12 @@ class CompiledAstar:
         if self._board.stubborn is not None:
             self._stubborn = self._board.stubborn
             self._number[n.PRUNES] = 1
+
+    def _weigh_sets(self) -> None:
+        """Without estimates, states are cheap: go on with stubborn sets where they leave out half of the actions."""
+        number = self._number
+        if self._kind == kernel.BLIND and 2 * number[n.STUBBORN] > number[n.APPLICABLE] and number[n.PRUNED] >= FEW:
+            number[n.PRUNES] = 0
 
     def _renew(self, partitions: Partitions) -> Generator[None, None, None]:
         """From time to time, find better abstractions for states that wait, and estimate these again."""
