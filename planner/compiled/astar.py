@@ -38,6 +38,8 @@ MOST_SAMPLES: Final = 300
 FEW_SYMMETRIES: Final = 3
 """Symmetries from which on LM-cut uses them: a state that stands for another takes over no landmarks of its parent, so
 that estimates take twice as long."""
+BOTH: Final = ("astar", "scp+lmcut")
+"""What is told of a search by LM-cut that goes by abstractions first, since there are some."""
 MOST_STATES: Final = 1 << 31
 MOST_BUCKETS: Final = 1 << 24
 
@@ -132,6 +134,7 @@ class CompiledAstar:
             yield
             if partitions is not None:
                 yield from self._renew(partitions)
+            self._adopt(run)
 
     def _prepared(self) -> Generator[None, None, Partitions | None]:
         """Prepare what the search asks for estimates, if it goes by abstractions."""
@@ -139,8 +142,15 @@ class CompiledAstar:
             return None
         partitions = Partitions(self._board)
         yield from partitions.prepare()
-        self._tables = partitions.tables
+        self._tables = self._board.tables = partitions.tables
         return partitions
+
+    def _adopt(self, run: Run) -> None:
+        """Look states up before LM-cut is asked, if another search has prepared abstractions."""
+        tables = self._board.tables
+        if self._kind >= kernel.LM_CUT and tables is not None and tables is not self._tables:
+            self._kind, self._tables, run.by = kernel.BOTH, tables, BOTH
+            self._board.entries["reconsider"](self._memory.nodes, self._number[n.STATES], 0)
 
     def _prune(self) -> None:
         """Let states stand for others, and actions be left out that are not in a stubborn set, where that is sound."""
@@ -164,7 +174,7 @@ class CompiledAstar:
             return
         work, self._spent, self._next = self._next // RENEWING, 0, 2 * self._next
         if (yield from partitions.renew(self._some_states(), work)):
-            self._tables = partitions.tables
+            self._tables = self._board.tables = partitions.tables
             stages = self._memory.nodes
             self._board.entries["reconsider"](stages, self._number[n.STATES], int(self._kind == kernel.SCP))
 

@@ -18,6 +18,7 @@ from planner.heuristics.landmarks import Landmarks, landmarks
 from planner.heuristics.relaxed import RelaxedTask, relax
 from planner.kernels.data import Exploration, Relaxed
 from planner.kernels.milestones import Milestones
+from planner.kernels.scp import Tables
 from planner.kernels.stubborn import Stubborn
 from planner.task import Task
 
@@ -25,8 +26,8 @@ from planner.task import Task
 class Board:
     """The arrays for `task`, and the kernels `entries`. What a search may not need is made when it is first asked for.
 
-    Searches may share one if they take turns; `found` and `stack` are room for the actions of a state. `check` raises
-    when a limit is reached meanwhile.
+    Searches may share one if they take turns; `found` and `stack` are room for the actions of a state, and `tables` are
+    the abstractions that one of them has prepared. `check` raises when a limit is reached meanwhile.
     """
 
     def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
@@ -40,6 +41,7 @@ class Board:
         self.costs = [action.cost for action in task.actions]
         self.found = empty_index(self.actions + 1)
         self.stack = empty_index(len(self.space.tree.action_start))
+        self.tables: Tables | None = None
 
     @cached_property
     def relaxation(self) -> RelaxedTask:

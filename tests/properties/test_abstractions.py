@@ -199,6 +199,35 @@ def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
         assert renewed or run.expanded < 20
 
 
+@settings(max_examples=15)
+@given(seeds, st.integers(1, 20))
+def test_a_search_by_lm_cut_goes_on_with_the_abstractions_of_another(seed, before):
+    task = task_of(seed)
+    best = perfect(task)[frozenset(task.initial)]
+    board, run, other = Board(task, PLAIN), Run(), Run()
+    steps = CompiledAstar(board, "lmcut", work=20, room=1).steps(run)
+    ended = any(next(steps, "done") == "done" for _ in range(before))
+    with patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+        assert finished(CompiledAstar(board, "scp", work=20, room=1).steps(other)) is Ending.EXHAUSTED
+    assert ended or finished(steps) is Ending.EXHAUSTED
+    assert run.limit == run.lower_bound == best
+    assert run.plan is None or replayed(task, run.plan) == best
+
+
+def test_it_tells_that_it_went_by_both():
+    told = set()
+    for seed in range(20):
+        board, run = Board(task_of(seed), PLAIN), Run()
+        steps = CompiledAstar(board, "lmcut", work=1, room=1).steps(run)
+        next(steps, None)
+        with patch.multiple(partitions, SAMPLES=3, PATTERN=1):
+            finished(CompiledAstar(board, "scp").steps(Run()))
+        for _ in steps:
+            pass
+        told.add(run.by)
+    assert ("astar", "scp+lmcut") in told
+
+
 def counted(method, calls):
     def counting(*arguments):
         calls.append(arguments)
