@@ -46,7 +46,7 @@ def coverage(sides: Sides) -> Table:
     groups: dict[str, list[TaskId]] = {
         "all": tasks,
         "supported by all": _those(
-            tasks, lambda task: all(each.outcome is not _UNSUPPORTED for each in sides.of(task))
+            tasks, lambda task: all(each.outcome is not Outcome.UNSUPPORTED for each in sides.of(task))
         ),
     }
     for name in features:
@@ -54,9 +54,6 @@ def coverage(sides: Sides) -> Table:
     groups["with none of these"] = _those(tasks, lambda task: not sides.ours[task].features)
     head = ["tasks", "", sides.label, *sides.peers, "any peer", "of these ours", "time over the faster peer's", "on"]
     return Table(head, [(name, *_covered(sides, members)) for name, members in groups.items()])
-
-
-_UNSUPPORTED = Outcome.UNSUPPORTED
 
 
 def _those(tasks: Iterable[TaskId], fits: Callable[[TaskId], bool]) -> list[TaskId]:
@@ -112,7 +109,7 @@ def gaps(sides: Sides, bounds: Mapping[str, Column], records: Iterable[Record]) 
         for task, record in sides.ours.items()
         if not record.proved
         and best.get(task, 0) > 0
-        and all(task in column and column[task].outcome is not _UNSUPPORTED for column in bounds.values())
+        and all(task in column and column[task].outcome is not Outcome.UNSUPPORTED for column in bounds.values())
     ]
     rows = []
     for label, column in columns.items():

@@ -104,18 +104,18 @@ class Turns:
             self._other.poll(self._run, GLANCE)
         elif time.monotonic() >= self._due:
             share = self._share() if self._one else 0.0
-            self._let(self._other, (time.monotonic() - self._began) * share / (1 - share))
+            self._let((time.monotonic() - self._began) * share / (1 - share))
             self._began = time.monotonic()
             self._due = self._began + GLANCE * (max(1.0, (1 - share) / share) if share else 1.0)
 
-    def _let(self, other: Other, seconds: float) -> None:
+    def _let(self, seconds: float) -> None:
         """Let it work for so many seconds, and rest then, where there is one processor."""
         if self._one:
-            other.go_on()
-        other.poll(self._run, seconds)
+            self._other.go_on()
+        self._other.poll(self._run, seconds)
         self._had += seconds
         if self._one:
-            other.pause()
+            self._other.pause()
 
     def _share(self) -> float:
         """Return its part of the time."""
