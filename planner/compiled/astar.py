@@ -18,7 +18,7 @@ from planner.kernels.data import CLOSED, MOVED, NOTHING, Exploration, Landmarks,
 from planner.kernels.scp import Tables
 from planner.kernels.stubborn import FEW, Stubborn
 from planner.records import dataclass
-from planner.search.run import Ending, Run, Steps
+from planner.search.run import Ending, Pauses, Run, Steps
 
 KINDS: Final = {
     "blind": kernel.BLIND,
@@ -167,7 +167,7 @@ class CompiledAstar:
         if self._kind == kernel.BLIND and 2 * number[n.STUBBORN] > number[n.APPLICABLE] and number[n.PRUNED] >= FEW:
             number[n.PRUNES] = 0
 
-    def _renew(self, partitions: Partitions) -> Generator[None, None, None]:
+    def _renew(self, partitions: Partitions) -> Pauses:
         """From time to time, find better abstractions for states that wait, and estimate these again."""
         self._spent += self._number[n.WORK]
         if self._spent < self._next:

@@ -83,7 +83,10 @@ class Board:
         return orbits(self.task, self.packed, self.space, self.check)
 
     def between(self, state: Sequence[int], goal: Sequence[int]) -> Board:
-        """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived."""
+        """Return the same from another `state`, given by its words, to another `goal`: facts, none of them derived.
+
+        It is for searches that guess: `stubborn`, `orbits` and `tables` are still those of the whole goal.
+        """
         part = copy(self)
         part.initial = list(state)
         part.space = self.space._replace(goal=conjunction(goal, self.packed))

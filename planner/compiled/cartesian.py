@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -20,8 +19,7 @@ from planner.kernels.boxes import Form
 from planner.kernels.data import NOTHING
 from planner.kernels.refinement import Refinement
 from planner.kernels.scp import Trees
-
-Turns = Generator[None, None, None]
+from planner.search.run import Pauses
 
 WORK: Final = 300_000
 """Steps of inner loops at a time."""
@@ -75,7 +73,7 @@ class Cartesian:
         none = nothing_gathered()
         self.gathered = none._replace(trees=none.trees._replace(**places))
 
-    def make(self, work: int) -> Turns:
+    def make(self, work: int) -> Pauses:
         """Make abstractions, for about so many steps; yields often."""
         wanted = []
         for aim in aims(self._moves, self._before):
@@ -90,7 +88,7 @@ class Cartesian:
             if made.counts[kernel.CUT] == len(self._moves.sizes) and made.counts[kernel.STATES] > 1:
                 self._settle(made)
 
-    def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Turns:
+    def _refined(self, made: Refinement, aim: Aim, work: int, edges: int) -> Pauses:
         """Refine an abstraction anew, for about so many steps or transitions."""
         box = packed_box(aim.box, self.form)
         made.counts[kernel.STATES] = made.counts[kernel.STEPS] = made.counts[kernel.EDGES] = 0

@@ -14,8 +14,9 @@ from planner.kernels import pairs as kernel
 from planner.kernels.lists import Lists
 from planner.kernels.sharpen import Margin, Margins
 from planner.kernels.sharpen import Rows as PossibleRows
-from planner.mutexes.pairs import Pause, Rows, Sharpened
+from planner.mutexes.pairs import Rows, Sharpened
 from planner.mutexes.values import BATCH, TRUE, Assignments, Operator
+from planner.search.run import Pauses
 from planner.task import State, facts_of
 
 WORD: Final = 63
@@ -93,16 +94,16 @@ class CompiledPairs:
         self._around = new
         return all(new.here.start[end] < new.here.start[end + 1] for end in (self._actions, self._actions + 1))
 
-    def forwards(self) -> Pause:
+    def forwards(self) -> Pauses:
         """Rule out the pairs that are not reached from the initial state."""
         return self._travel(self._actions, self._around, self._gains)
 
-    def backwards(self) -> Pause:
+    def backwards(self) -> Pauses:
         """Rule out the pairs from which the goal is not reached."""
         around = kernel.Around(self._around.there, self._around.here)
         return self._travel(self._actions + 1, around, self._back)
 
-    def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pause:
+    def _travel(self, start: int, around: kernel.Around, gains: kernel.Gains) -> Pauses:
         """Rule out the pairs that are not reached from the states that are on list `start` of what is `around`."""
         number, domains, table, room = self._number, self._domains, self._table, self._room
         self._entries["pairs_begin"](start, number, domains, around, table, room)

@@ -22,10 +22,11 @@ from planner.compiled.board import Board
 from planner.compiled.cartesian import Cartesian, Gathered
 from planner.compiled.moves import packed_moves
 from planner.compiled.samples import samples_of, walked
-from planner.compiled.sharing import Sharing, Turns
+from planner.compiled.sharing import Sharing
 from planner.kernels import projections as n
 from planner.kernels.scp import Samples, Tables
 from planner.records import dataclass
+from planner.search.run import Pauses
 
 SMALL: Final = 2
 """Variables of the patterns that come first, ..."""
@@ -77,7 +78,7 @@ class Partitions:
         self._sharing: Sharing
         self._moves: Moves
 
-    def prepare(self) -> Turns:
+    def prepare(self) -> Pauses:
         """Make abstractions, and find orders, for as long as each may take; yields often."""
         made = self._moves = moves(self._board.task, self._board.packed, self._board.check)
         yield
@@ -109,7 +110,7 @@ class Partitions:
         yield from self._find(samples, work // 2)
         return len(self.orders) > before
 
-    def _collect(self, work: int) -> Turns:
+    def _collect(self, work: int) -> Pauses:
         """Make projections beside what is of use (at first: all Cartesian abstractions), for about so many steps."""
         board = self._board
         others, anywhere = self._cartesian, self._anywhere
@@ -139,7 +140,7 @@ class Partitions:
         self._sharing = Sharing(board, found)
         yield from self._sharing.compare(self._sharing.every)
 
-    def _find(self, samples: Samples, work: int) -> Turns:
+    def _find(self, samples: Samples, work: int) -> Pauses:
         """Try orders for one sample after the other, for about so many steps; from half time on, of what is of use."""
         sharing, spent, every = self._sharing, 0, True
         self._useful = {pattern for order in self.orders for pattern in order.patterns}

@@ -14,8 +14,7 @@ from planner.compiled.board import Board
 from planner.kernels import abstractions as kernel
 from planner.kernels.abstractions import NO_NEED, Shares
 from planner.kernels.scp import Samples, Tables
-
-Turns = Generator[None, None, None]
+from planner.search.run import Pauses
 
 
 class Sharing:
@@ -37,7 +36,7 @@ class Sharing:
         self._stolen = zeros(len(self.every))
         self.lookup = projections.lookup(projections.patterns)
 
-    def compare(self, useful: Sequence[int]) -> Turns:
+    def compare(self, useful: Sequence[int]) -> Pauses:
         """Leave others out; find out what each of these is worth by itself, and what it takes of what others need."""
         self.useful = useful
         self._shares.cost[:] = words(self._board.costs)
@@ -65,7 +64,7 @@ class Sharing:
         yield from self._run(kernel.IN_ORDER, order, base, self._table)
         return Tables(self.lookup, index([0, len(order)]), index(order), base, self._table, empty_index(1))
 
-    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Turns:
+    def _run(self, mode: int, order: Iterable[int], base: array[int], table: array[int]) -> Pauses:
         numbers, at = index(order), 0
         share = self._board.entries["share"]
         while at < len(numbers):

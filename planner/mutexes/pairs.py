@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from planner.mutexes.values import TRUE, Assignments, Operator
 from planner.records import dataclass
+from planner.search.run import Pauses
 from planner.task import State, bits, facts_of
 
-Pause = Generator[None, None, None]
 Rows = Callable[[int], State]
 """From a value to those that may hold together with it."""
 Sharpened = Generator[None, None, bool]
@@ -108,15 +108,15 @@ class Pairs:
                 return known
             known = more
 
-    def forwards(self) -> Pause:
+    def forwards(self) -> Pauses:
         """Rule out the pairs that are not reached from the initial state."""
         return self._travel(self._initial, self._forward_arrows())
 
-    def backwards(self) -> Pause:
+    def backwards(self) -> Pauses:
         """Rule out the pairs from which the goal is not reached."""
         return self._travel(self._goal, self._backward_arrows())
 
-    def _travel(self, start: State, arrows: list[Arrow]) -> Pause:
+    def _travel(self, start: State, arrows: list[Arrow]) -> Pauses:
         """Rule out the pairs that are not reached from states where `start` holds."""
         first = self._fitting(self.possible, start)
         reached = [self.possible[w] & first if first >> w & 1 else 0 for w in range(self._task.size)]
@@ -189,7 +189,7 @@ class _Spread:
         self._grown = [0] * len(reached)
         """When each row last grew."""
 
-    def run(self) -> Pause:
+    def run(self) -> Pauses:
         """Go on until nothing is new."""
         before = -1
         while before < self._clock:

@@ -10,10 +10,11 @@ from operator import itemgetter
 from planner.annotations import TYPE_CHECKING, Final, Protocol
 from planner.budget import never
 from planner.mutexes.groups import grouped
-from planner.mutexes.pairs import Pairs, Pause, Rows, Sharpened
+from planner.mutexes.pairs import Pairs, Rows, Sharpened
 from planner.mutexes.smaller import smaller
 from planner.mutexes.values import Assignments, assignments
 from planner.records import dataclass, replace
+from planner.search.run import Pauses
 from planner.task import State, Task, bits, facts_of
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ class Knowledge(Protocol):
     def sharpen(self) -> Sharpened:
         """Find what else must hold where each action is applied; return whether there may be a plan."""
 
-    def forwards(self) -> Pause:
+    def forwards(self) -> Pauses:
         """Rule out the pairs that are not reached from the initial state."""
 
-    def backwards(self) -> Pause:
+    def backwards(self) -> Pauses:
         """Rule out the pairs from which the goal is not reached."""
 
     def copy(self) -> Rows:
@@ -101,7 +102,7 @@ class Pruning:
         self._first = True
         self._solvable = True
 
-    def steps(self) -> Pause:
+    def steps(self) -> Pauses:
         """Rule out pairs and actions forwards and backwards by turns, until neither would find anything new."""
         pairs, left, forwards = self.pairs, {True: -1, False: -1}, True
         while True:

@@ -28,6 +28,8 @@ class Ending(Enum):
     INCOMPLETE = "states were given up without proof, and no others are left"
 
 
+Pauses = Generator[None, None, None]
+"""Work that lets others go on wherever it yields."""
 Steps = Generator[None, None, Ending]
 Estimate = Callable[[State], int]
 """A heuristic as searches see it: state → estimated cost to the goal, or `DEAD_END`."""
