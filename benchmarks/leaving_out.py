@@ -10,7 +10,7 @@ from typing import Any, Final
 from planner.cli import main as command
 from planner.mutexes import Pruned, Pruning
 from planner.search import Ending
-from planner.search.run import Steps
+from planner.search.run import Pauses, Steps
 from planner.workplace import Workplace, heuristic_for
 
 
@@ -56,6 +56,25 @@ def without_counting() -> None:
     vars(import_module("planner.equations"))["disproof"] = unfound
 
 
+def without_stubborn() -> None:
+    """Let A* and uniform cost try all actions."""
+    import_module("planner.compiled.board").Board.stubborn = None
+
+
+def without_symmetries() -> None:
+    """Let every state stand for itself."""
+    import_module("planner.compiled.board").Board.orbits = None
+
+
+def without_cartesian() -> None:
+    """Let all abstractions be projections."""
+
+    def unmade(*_: object) -> Pauses:
+        yield
+
+    import_module("planner.compiled.cartesian").Cartesian.make = unmade
+
+
 def without_symbolic() -> None:
     """Search nothing beside."""
     vars(import_module("planner.solve"))["beside"] = lambda steps, *_: steps
@@ -72,6 +91,9 @@ PARTS: Final[dict[str, Callable[[], None]]] = {
     "uniform": lambda: without_search("uniform", ""),
     "lmcut": lambda: without_search("astar", "lmcut"),
     "scp": lambda: without_search("astar", "scp"),
+    "cartesian": without_cartesian,
+    "stubborn": without_stubborn,
+    "symmetries": without_symmetries,
     "h2": without_h2,
     "counting": without_counting,
     "symbolic": without_symbolic,
