@@ -88,6 +88,15 @@ class Budget:
                 raise LimitReached(StoppedBy.MEMORY)
 
 
+def lift_address_limit() -> None:
+    """Undo the limit on address space that another process has set for itself, and this one inherits."""
+    import resource  # noqa: PLC0415 - few processes need it
+
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+
+
 def never() -> None:
     """Check nothing: there is no limit."""
 

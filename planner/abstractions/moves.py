@@ -6,6 +6,7 @@ Nothing is said of derived facts: conditions on them count as met, or not, which
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from planner.compiled.packing import Packing
@@ -52,8 +53,7 @@ class Moves:
 def moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
     """Return the moves of `task`, with the values that they have in packed states."""
     coding, variables = packing.coding, len(task.variables)
-    ends = [*coding.first[1:], len(coding.fact)]
-    sizes = [end - first for first, end in zip(coding.first, ends, strict=True)][:variables]
+    sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])][:variables]
     places: list[Condition | None] = [None] * len(task.facts)
     for variable in range(variables):
         for value in range(sizes[variable]):

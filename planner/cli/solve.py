@@ -197,8 +197,9 @@ def summary(result: Result) -> str:
     took = result.statistics
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
-    work = [how, f"{took.expanded:,} states expanded", f"{seconds:.2f} s"] if how else [f"{seconds:.2f} s"]
-    return "\n".join([f"{verdict(result)} [{', '.join(work)}]", *without(result.forgone)])
+    expanded = f"{took.expanded:,} states expanded" if took.expanded else ""
+    work = ", ".join(filter(None, [how, expanded, f"{seconds:.2f} s"]))
+    return "\n".join([f"{verdict(result)} [{work}]", *without(result.forgone)])
 
 
 def verdict(result: Result) -> str:
@@ -208,15 +209,19 @@ def verdict(result: Result) -> str:
             return f"proved optimal: {plan_size(result)}"
         case Status.SOLVED:
             bound = known_bound(result)
-            why = f" ({result.reason})" if result.reason else ""
-            return f"solved: {plan_size(result)}; {bound}; ended: {result.stopped_by.value}{why}"
+            return f"solved: {plan_size(result)}; {bound}; ended: {ended(result)}"
         case Status.UNSOLVABLE:
             return f"proved unsolvable{': ' if result.reason else ''}{result.reason}"
         case Status.UNKNOWN:
             bound = "" if result.lower_bound is None else f", a plan costs {result.lower_bound} or more"
-            return f"unknown: no plan found and none excluded{bound}; ended: {result.reason or result.stopped_by.value}"
+            return f"unknown: no plan found and none excluded{bound}; ended: {ended(result)}"
         case Status.UNSUPPORTED:
             return f"unsupported: {result.reason}"
+
+
+def ended(result: Result) -> str:
+    """Return what has ended the work, and why, where there is more to say."""
+    return f"{result.stopped_by.value} ({result.reason})" if result.reason else result.stopped_by.value
 
 
 def plan_size(result: Result) -> str:

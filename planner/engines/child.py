@@ -46,7 +46,7 @@ def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
     paths = [path or str(Path.cwd()) for path in sys.path]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(directory)}
     return subprocess.Popen(  # noqa: S603 - this very interpreter, on a module of ours
-        [sys.executable, "-m", "planner.engines.worker", str(directory)],
+        [sys.executable, "-P", "-m", "planner.engines.worker", str(directory)],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

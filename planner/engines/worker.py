@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import signal
 import sys
 import warnings
@@ -16,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.budget import Budget, LimitReached
+from planner.budget import Budget, LimitReached, lift_address_limit
 from planner.engines.jobs import Answer, Job, Outcome
 from planner.errors import InputError, UnsupportedError
 from planner.model import Problem
@@ -29,21 +28,14 @@ LAST_WORDS: Final = 2_000
 
 
 def main(directory: Path) -> None:
-    """Do the job in `directory`, and leave the answer there."""
-    _lift_address_limit()
+    """Do the job in `directory`, and leave the answer there; the caller watches resident memory."""
+    lift_address_limit()
     job: Job = pickle.loads((directory / "job").read_bytes())  # noqa: S301 - written by the process that started this
     warnings.simplefilter("ignore")
     answer = _answer(job, directory)
     partial = directory / "answer.partial"
     partial.write_bytes(pickle.dumps(answer))
     partial.rename(directory / "answer")
-
-
-def _lift_address_limit() -> None:
-    """Undo the limit on address space that the caller may have set for itself: it watches resident memory instead."""
-    if sys.platform == "linux":
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
 
 
 def _answer(job: Job, directory: Path) -> Answer:

@@ -72,7 +72,8 @@ class Run:
     costs less than a bound. `on_change` is told of either. Bounds count only if `trusted`. `by` names the search and
     the heuristic at work. `stored` packed states took `stored_bytes` with all that was noted of them. Random choices
     begin with `seed`; of `simulations`, `most_simulations` are made (None: no limit). `excluded` says in words why
-    there is no plan, where a search knows more of it than that none is left.
+    there is no plan, where a search knows more of it than that none is left; `failed`, what has kept a search from its
+    end that should not have.
     """
 
     limit: int = INFINITY
@@ -90,6 +91,7 @@ class Run:
     simulations: int = 0
     most_simulations: int | None = None
     excluded: str = ""
+    failed: str = ""
 
     @property
     def simulated(self) -> bool:

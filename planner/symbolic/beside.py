@@ -9,7 +9,8 @@ import os
 import time
 
 from planner.annotations import TYPE_CHECKING, Final, cast
-from planner.budget import GIB, Budget, processors
+from planner.budget import GIB, Budget, LimitReached, processors
+from planner.plan import StoppedBy
 from planner.search.run import Ending, Run, Steps
 from planner.symbolic.installed import check_there, is_there
 from planner.symbolic.other import Other
@@ -76,6 +77,7 @@ def _both(steps: Steps, other: Other, run: Run, budget: Budget) -> Steps:
             run.proved(run.limit)
             return Ending.EXHAUSTED
         if other.ending is not None and budget.elsewhere:
+            run.failed = other.failure
             other.stop()
             budget.elsewhere = 0
         if ending is None:
@@ -128,7 +130,7 @@ class Turns:
 
 
 def alone(workplace: Workplace, budget: Budget) -> Steps:
-    """Do nothing but symbolic search, in another process all the same."""
+    """Do nothing but symbolic search, in another process all the same; raises `LimitReached` without room for it."""
     check_there()
     run = workplace.run
     run.by = BY
@@ -136,14 +138,21 @@ def alone(workplace: Workplace, budget: Budget) -> Steps:
     if known is None:
         return Ending.INCOMPLETE
     if not known.solvable:
+        run.by = known.by, ""
         return Ending.EXHAUSTED
-    other = Other(known, _room(budget))
+    room = _room(budget)
+    if room < LEAST_ROOM:
+        raise LimitReached(StoppedBy.MEMORY)
+    other = Other(known, room)
     try:
         while other.ending is None:
             other.poll(run, GLANCE)
             yield
     finally:
         other.stop()
+    run.failed = other.failure
+    if other.ending is Ending.INCOMPLETE and not run.failed:
+        raise LimitReached(StoppedBy.MEMORY)
     return other.ending
 
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Other:
     """The process that searches what is `known` to be left of a task, in so many bytes, until `stop`.
 
-    `bound` is the lower bound that it has found, `ending` how its search ended, if it has.
+    `bound` is the lower bound that it has found, `ending` how its search ended, if it has; `failure` says why, where
+    it was neither with a proof nor for lack of room.
     """
 
     def __init__(self, known: Pruned, room: int) -> None:
@@ -32,10 +33,10 @@ class Other:
         self._actions = known.actions
         paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - a path object would cost more
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "planner.symbolic.process"],
+            [sys.executable, "-P", "-m", "planner.symbolic.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         )
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
@@ -43,7 +44,7 @@ class Other:
         self._output, self._rest = self._process.stdout.fileno(), b""
         self._news = select.poll()
         self._news.register(self._output, select.POLLIN)
-        self.bound, self.ending, self._mortal = 0, cast("Ending | None", None), False
+        self.bound, self.ending, self.failure, self._mortal = 0, cast("Ending | None", None), "", False
         with contextlib.suppress(BrokenPipeError):  # it says nothing, then
             pickle.dump((job_for(known, library.loaded() or library.ENTRIES), room), self._process.stdin)
             self._process.stdin.flush()
@@ -52,7 +53,7 @@ class Other:
         """End it, at work or not."""
         self._process.kill()
         self._process.wait()
-        for end in (self._process.stdin, self._process.stdout):
+        for end in (self._process.stdin, self._process.stdout, self._process.stderr):
             if end is not None:
                 with contextlib.suppress(BrokenPipeError):
                     end.close()
@@ -73,10 +74,17 @@ class Other:
         while self.ending is None and self._news.poll(1000 * max(0.0, until - time.monotonic())):
             more = os.read(self._output, 1 << 16)
             if not more:
-                self.ending = Ending.INCOMPLETE
+                self.ending, self.failure = Ending.INCOMPLETE, self._last_words()
             *lines, self._rest = (self._rest + more).split(b"\n")
             for line in lines:
                 self._heard(json.loads(line), run)
+
+    def _last_words(self) -> str:
+        """Return why it has ended without a word."""
+        assert self._process.stderr is not None  # noqa: S101 - it was asked for
+        said = self._process.stderr.read().decode(errors="replace").strip()
+        words = f"symbolic search broke off with exit code {self._process.wait()}"
+        return f"{words}: {said.splitlines()[-1]}" if said else words
 
     def _heard(self, found: dict[str, Any], run: Run) -> None:
         if "mortal" in found:

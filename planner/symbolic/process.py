@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import IO
 
 from planner.annotations import Any, Final
+from planner.budget import lift_address_limit
 from planner.search.run import Ending, Run
 from planner.search.space import Space
 from planner.symbolic.bidirectional import bidirectional
@@ -27,6 +28,7 @@ PR_SET_PDEATHSIG: Final = 1
 
 def main(source: IO[bytes], say: Callable[[dict[str, Any]], None]) -> None:
     """Search for the cheapest plan for the task that is read from `source`; `say` what is found."""
+    lift_address_limit()  # it keeps count of what it takes
     say({"mortal": dies_with_its_starter()})
     (task, mutexes, orders), room = pickle.load(source)  # noqa: S301 - written by the process that started this
     threading.Thread(target=_until_left_alone, args=(source,), daemon=True).start()

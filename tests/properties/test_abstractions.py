@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_twins import closed, finished, is_goal, perfect, random_task, reachable, replayed
 
+import planner
 from planner.abstractions.moves import moves
 from planner.abstractions.partition import best_order, shared, stolen
 from planner.abstractions.patterns import grown, interesting
@@ -212,6 +213,14 @@ def test_a_search_by_lm_cut_goes_on_with_the_abstractions_of_another(seed, befor
     assert ended or finished(steps) is Ending.EXHAUSTED
     assert run.limit == run.lower_bound == best
     assert run.plan is None or replayed(task, run.plan) == best
+
+
+@pytest.mark.parametrize("heuristic", ["scp", "scp+lmcut"])
+def test_where_nothing_is_to_be_done_there_are_no_variables(heuristic):
+    idle = planner.Domain("idle")
+    idle.action("rest", requires=["tired"], provides=["fit"])
+    result = planner.solve(idle.problem(initial=["tired"], goal=["tired"]), search="astar", heuristic=heuristic)
+    assert (result.status, result.cost) == (planner.Status.OPTIMAL, 0)
 
 
 def test_it_tells_that_it_went_by_both():

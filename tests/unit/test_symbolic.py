@@ -61,6 +61,14 @@ def solvable():
     return next(task for task in tasks if perfect(task)[frozenset(task.initial)] < INFINITY)
 
 
+def errand(*more: str):
+    """A problem with a plan of two steps that costs 4, if no `more` is wanted."""
+    garden = planner.Domain("garden")
+    garden.action("dig", provides=["hole"], cost=3)
+    garden.action("plant", requires=["hole"], provides=["tree", "not hole"])
+    return garden.problem(goal=["tree", *more])
+
+
 def place_of(task, run=None) -> Workplace:
     return Workplace(task, Space(task), run or Run(), never, pruned(task))
 
@@ -113,8 +121,42 @@ def test_when_it_crashes_the_others_go_on(monkeypatch):
             yield
         return Ending.INCOMPLETE
 
-    assert finished(beside(steps(), place_of(solvable()), budget)) is Ending.INCOMPLETE
+    run = Run()
+    assert finished(beside(steps(), place_of(solvable(), run), budget)) is Ending.INCOMPLETE
     assert 0 in held  # its memory is free as soon as it has ended
+    assert run.failed == "symbolic search broke off with exit code 1"
+
+
+def test_when_it_crashes_alone_it_is_said_why(tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    other.write_text("#!/bin/sh\necho no room >&2\necho at all >&2\nexit 3\n")
+    other.chmod(0o755)
+    monkeypatch.setattr("planner.symbolic.other.sys.executable", str(other))
+    result = planner.solve(errand(), search="symbolic")
+    assert (result.status, result.stopped_by) == (planner.Status.UNKNOWN, planner.StoppedBy.INCOMPLETE)
+    assert result.reason == "symbolic search broke off with exit code 3: at all"
+
+
+def test_without_room_for_it_memory_is_short():
+    result = planner.solve(errand(), search="symbolic", memory_limit=0.05)
+    assert (result.status, result.stopped_by) == (planner.Status.UNKNOWN, planner.StoppedBy.MEMORY)
+
+
+def test_it_runs_under_the_limits_of_the_command(tmp_path):
+    """The command limits its own address space, and diagrams reserve more of that than they use."""
+    file = tmp_path / "errand.json"
+    file.write_text(planner.write_json(errand()))
+    command = [sys.executable, "-m", "planner.cli", "solve", str(file), "--search", "symbolic", "--memory-limit", "0.5"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENT, check=False)
+    assert "proved optimal: cost 4, 2 steps [symbolic" in done.stderr
+
+
+def test_it_imports_nothing_from_where_it_is_called(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assert planner.solve(errand(), search="symbolic").status is planner.Status.OPTIMAL
+    assert not (tmp_path / "imported").exists()
 
 
 def test_it_ends_when_nobody_waits_for_it():
@@ -133,15 +175,12 @@ def test_too_little_memory_is_no_proof():
 
 
 def test_it_is_asked_for_by_name():
-    garden = planner.Domain("garden")
-    garden.action("dig", provides=["hole"], cost=3)
-    garden.action("plant", requires=["hole"], provides=["tree", "not hole"])
-    result = planner.solve(garden.problem(goal=["tree"]), search="symbolic")
+    result = planner.solve(errand(), search="symbolic")
     assert result.status is planner.Status.OPTIMAL
     assert result.cost == result.lower_bound == 4
     assert planner.validate(result.expect_plan().problem, result.expect_plan()).valid
     assert result.statistics.search == "symbolic"
-    never = planner.solve(garden.problem(goal=["tree", "not tree"]), search="symbolic")
+    never = planner.solve(errand("not tree"), search="symbolic")
     assert never.status is planner.Status.UNSOLVABLE
 
 
