@@ -59,10 +59,17 @@ def _by_dependency(layer: AxiomLayer) -> list[tuple[State, State]]:
     heads = {rule.head for rule in layer.rules}
     waiting = list(layer.rules)
     while waiting:
-        ready = [rule for rule in waiting if all(fact in rank or fact not in heads for fact in rule.body)]
-        for rule in ready or waiting:
-            rank.setdefault(rule.head, len(rank))
-        waiting = [rule for rule in waiting if rule not in set(ready)] if ready else []
+        blocked = []
+        for rule in waiting:
+            if all(fact in rank or fact not in heads for fact in rule.body):
+                rank.setdefault(rule.head, len(rank))
+            else:
+                blocked.append(rule)
+        if len(blocked) == len(waiting):
+            for rule in blocked:
+                rank.setdefault(rule.head, len(rank))
+            break
+        waiting = blocked
     ordered = sorted(layer.rules, key=lambda rule: rank[rule.head])
     return [(bits(rule.body), 1 << rule.head) for rule in ordered]
 

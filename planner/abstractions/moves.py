@@ -89,10 +89,16 @@ def _touches(action: GroundAction, sizes: list[int], places: list[Condition | No
     touched |= {variable: [Option(None, value)] for variable, value in added.items()}
     added = _values(action.adds, places)
     special = {place[0] for fact in action.deletes if (place := places[fact]) is not None and place[0] not in added}
-    for effect in action.conditional:
-        special |= _values((*effect.adds, *effect.deletes), places).keys()
+    unconditional = ConditionalEffect((), action.adds, action.deletes)
+    effects: dict[int, list[ConditionalEffect]] = {}
+    for effect in (unconditional, *action.conditional):
+        changed = _values((*effect.adds, *effect.deletes), places).keys()
+        for variable in changed:
+            effects.setdefault(variable, []).append(effect)
+        if effect is not unconditional:
+            special |= changed
     for variable in special:
-        options = _options(action, variable, sizes[variable], needed, places)
+        options = _options(effects[variable], variable, sizes[variable], needed, places)
         if options != [Option(None, None)]:
             touched[variable] = options
         else:
@@ -101,13 +107,17 @@ def _touches(action: GroundAction, sizes: list[int], places: list[Condition | No
 
 
 def _options(
-    action: GroundAction, variable: int, size: int, needed: dict[int, int], places: list[Condition | None]
+    effects: list[ConditionalEffect],
+    variable: int,
+    size: int,
+    needed: dict[int, int],
+    places: list[Condition | None],
 ) -> list[Option]:
-    """Return what may become of `variable`, value by value; what may become of all of them is said once."""
+    """Return what may become of `variable` by its `effects`, value by value; what may become of all is said once."""
     if variable in needed:
         value = needed[variable]
-        return [Option(value, *outcome) for outcome in _outcomes(action, variable, value, needed, places)]
-    by_value = [_outcomes(action, variable, value, needed, places) for value in range(size)]
+        return [Option(value, *outcome) for outcome in _outcomes(effects, variable, value, needed, places)]
+    by_value = [_outcomes(effects, variable, value, needed, places) for value in range(size)]
     always = [outcome for outcome in by_value[0] if all(outcome in outcomes for outcomes in by_value[1:])]
     kept = all((value, ()) in outcomes for value, outcomes in enumerate(by_value))
     options = [Option(None, *outcome) for outcome in always]
@@ -120,7 +130,11 @@ def _options(
 
 
 def _outcomes(
-    action: GroundAction, variable: int, value: int, needed: dict[int, int], places: list[Condition | None]
+    effects: list[ConditionalEffect],
+    variable: int,
+    value: int,
+    needed: dict[int, int],
+    places: list[Condition | None],
 ) -> list[tuple[int, tuple[Condition, ...]]]:
     """Return what `variable` may be after `action` where it was `value`, and what else must hold for that.
 
@@ -128,8 +142,7 @@ def _outcomes(
     """
     known = {**needed, variable: value}
     added, deleted = [], []
-    unconditional = ConditionalEffect((), action.adds, action.deletes)
-    for effect in (unconditional, *action.conditional):
+    for effect in effects:
         conditions = _left(effect.condition, known, places)
         if conditions is not None:
             rest, is_sure = conditions
