@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 
+from planner.budget import never
 from planner.compiled.arrays import empty_index, flat, index, words
 from planner.compiled.library import Call
 from planner.compiled.orbits import Orbits, orbits
@@ -30,7 +31,7 @@ class Board:
     the abstractions that one of them has prepared. `check` raises when a limit is reached meanwhile.
     """
 
-    def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, task: Task, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
         self.task, self.entries, self.check = task, entries, check
         self.packed = packing(task)
         check()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
+from planner.budget import never
 from planner.compiled.arrays import flat, hollow, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.data import NOTHING, Space
@@ -23,7 +24,7 @@ Move = tuple[int, int, list[int]]
 """What a symmetry does: the variable that is written, the one that is read, and the new value by the old one."""
 
 
-def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = lambda: None) -> Orbits | None:
+def orbits(task: Task, packing: Packing, space: Space, check: Callable[[], None] = never) -> Orbits | None:
     """Return the symmetries by which one packed state of `task` stands for others.
 
     None where there are none, and where facts are derived or actions too many. `check` raises when a limit is reached.

@@ -9,6 +9,7 @@ from itertools import accumulate
 from math import lcm
 from typing import Any, Final
 
+from planner.budget import never
 from planner.compiled.arrays import empty_index, index, reals, words, zeros
 from planner.compiled.library import Call
 from planner.compiled.packing import Packing, packing
@@ -38,7 +39,7 @@ class ProcessBoard:
     `number` are the numbers of a search with this board. `check` raises when a limit is reached meanwhile.
     """
 
-    def __init__(self, aim: Aim, entries: dict[str, Call], check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, aim: Aim, entries: dict[str, Call], check: Callable[[], None] = never) -> None:
         process, task = aim.process, aim.process.task
         self.aim, self.entries = aim, entries
         self.packed = packing(task)

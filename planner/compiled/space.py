@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
+from planner.budget import never
 from planner.compiled.arrays import empty_index, flat, hollow, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.axioms import close
@@ -65,17 +66,18 @@ class Effects:
         )
 
 
-def packed_space(
-    task: Task, packing: Packing, check: Callable[[], None] = lambda: None, *, searched: bool = True
-) -> Space:
+def packed_space(task: Task, packing: Packing, check: Callable[[], None] = never, *, searched: bool = True) -> Space:
     """Return the state space of `task`; `check` raises when a limit is reached meanwhile.
 
     Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
     """
     effects = Effects()
-    own = [effects.take(action, packing) for action in task.actions]
-    check()
-    tree = packed_tree(task, packing) if searched else hollow(Tree)
+    own = []
+    for number, action in enumerate(task.actions):
+        if not number & 255:
+            check()
+        own.append(effects.take(action, packing))
+    tree = packed_tree(task, packing, check) if searched else hollow(Tree)
     check()
     return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])
 
@@ -200,10 +202,13 @@ def _axioms(task: Task, packing: Packing) -> Axioms:
     )
 
 
-def packed_tree(task: Task, packing: Packing) -> Tree:
-    """Return the decision tree of the reference tier, which finds the actions of `task`, as arrays."""
+def packed_tree(task: Task, packing: Packing, check: Callable[[], None] = never) -> Tree:
+    """Return the decision tree of the reference tier, which finds the actions of `task`, as arrays.
+
+    `check` raises when a limit is reached meanwhile.
+    """
     coding, values = packing.coding, _values(packing.coding, len(task.facts))
-    nodes = decision_nodes(task)
+    nodes = decision_nodes(task, check)
     switches = [switch for _, node_switches in nodes for switch in node_switches]
     sizes = [end - first for first, end in pairwise([*coding.first, len(coding.fact)])]
     base = list(accumulate([sizes[variable] for variable, _ in switches], initial=0))

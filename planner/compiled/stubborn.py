@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from planner.budget import never
 from planner.compiled.arrays import empty_index, flat, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.stubborn import Stubborn
@@ -18,7 +19,7 @@ BATCH: Final = 256
 """Actions between two looks at limits."""
 
 
-def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = lambda: None) -> Stubborn | None:
+def stubborn_tables(task: Task, packing: Packing, check: Callable[[], None] = never) -> Stubborn | None:
     """Return what stubborn sets are found by, for the states of `task` as they are packed.
 
     None where facts are derived, or where there is too much; `check` raises when a limit is reached meanwhile.

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from planner.annotations import Final
+from planner.budget import never
 from planner.task import State, Task, bits
 
 SMALL: Final = 24
@@ -63,11 +64,11 @@ def decision_tree(task: Task) -> Applicable:
     return applicable
 
 
-def decision_nodes(task: Task) -> list[NumberedNode]:
+def decision_nodes(task: Task, check: Callable[[], None] = never) -> list[NumberedNode]:
     """Return the nodes of the tree, the root first: each is the actions, and switches (variable, node by fact).
 
     Variables that many preconditions mention come first: they share most tests (measured on competition tasks).
-    Derived facts are variables of their own, after the task's.
+    Derived facts are variables of their own, after the task's. `check` raises when a limit is reached meanwhile.
     """
     fields, facts = task.fields, len(task.facts)
     uses = Counter([fact for action in task.actions for fact in action.precondition])
@@ -79,6 +80,8 @@ def decision_nodes(task: Task) -> list[NumberedNode]:
     leaves: list[list[int]] = [[]]
     below: list[dict[int, int]] = [{}]
     for number, action in enumerate(task.actions):
+        if not number & 255:
+            check()
         node = 0
         for test in sorted([test_for[fact] for fact in action.precondition]):
             children = below[node]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from planner.annotations import Any, Final, cast
+from planner.budget import never
 from planner.model import Atom, Not
 from planner.symmetries.structure import Moved, Structure
 
@@ -16,9 +17,7 @@ SECONDS: Final = 0.1
 """Processor time without finding any, after which no more are looked for."""
 
 
-def interchanges(
-    structure: Structure, check: Callable[[], None] = lambda: None, seconds: float = SECONDS
-) -> list[Moved]:
+def interchanges(structure: Structure, check: Callable[[], None] = never, seconds: float = SECONDS) -> list[Moved]:
     """Return symmetries that swap two objects each, all checked exactly, until none is found for so many `seconds`.
 
     Of n objects each of which can take any other's place, n - 1 pairs are swapped, next to next in the order of the
