@@ -84,7 +84,7 @@ class Answer:
 
     def stopped(self, stopped_by: StoppedBy) -> Result:
         """Return what is known when a limit ends the work."""
-        return self._result(self._status(), stopped_by, "; ".join(filter(None, [self.caveat, self.run.failed])))
+        return self._result(self._status(), stopped_by, self._reason())
 
     def ended(self, ending: Ending) -> Result:
         """Return the answer when the search ends by itself."""
@@ -95,8 +95,11 @@ class Answer:
             return self._result(status, StoppedBy.EXHAUSTED)
         first = ending is Ending.FIRST_PLAN
         done = f"{self.run.simulations} simulations were made" if self.run.simulated else ""
-        reason = "; ".join(filter(None, [self.caveat, self.run.failed, done]))
-        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, reason)
+        return self._result(status, StoppedBy.FIRST_PLAN if first else StoppedBy.INCOMPLETE, self._reason(done))
+
+    def _reason(self, done: str = "") -> str:
+        """Return what kept the search from a proof, and what was `done`."""
+        return "; ".join(filter(None, [self.caveat, self.run.failed, done]))
 
     def _status(self) -> Status:
         run = self.run

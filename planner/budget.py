@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
 
-from planner.annotations import TYPE_CHECKING, Any, Final
+from planner.annotations import TYPE_CHECKING, Any, Final, TypeVar
 from planner.errors import InputError
 from planner.plan import StoppedBy
 from planner.records import dataclass, field
@@ -24,6 +25,7 @@ MEMORY_CHECK_SECONDS: Final = 0.05
 """How often the process's memory is looked up; reading it costs some microseconds."""
 
 _NO_LIMIT: Final = "None is no limit"
+T = TypeVar("T")
 
 
 class LimitReached(BaseException):
@@ -99,6 +101,14 @@ def lift_address_limit() -> None:
 
 def never() -> None:
     """Check nothing: there is no limit."""
+
+
+def checked(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
+    """Yield `items`, with a `check` every so many: it raises when a limit is reached meanwhile."""
+    for number, item in enumerate(items):
+        if not number & 255:
+            check()
+        yield item
 
 
 class Finishing:

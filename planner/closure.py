@@ -57,19 +57,17 @@ def _by_dependency(layer: AxiomLayer) -> list[tuple[State, State]]:
     """Return `(body, head)` as bits, heads before the bodies that read them as far as cycles let: fewer passes."""
     rank: dict[int, int] = {}
     heads = {rule.head for rule in layer.rules}
-    waiting = list(layer.rules)
-    while waiting:
-        blocked = []
+    waiting, before = list(layer.rules), -1
+    while len(waiting) != before:
+        before, blocked = len(waiting), []
         for rule in waiting:
             if all(fact in rank or fact not in heads for fact in rule.body):
                 rank.setdefault(rule.head, len(rank))
             else:
                 blocked.append(rule)
-        if len(blocked) == len(waiting):
-            for rule in blocked:
-                rank.setdefault(rule.head, len(rank))
-            break
         waiting = blocked
+    for rule in waiting:  # they read each other
+        rank.setdefault(rule.head, len(rank))
     ordered = sorted(layer.rules, key=lambda rule: rank[rule.head])
     return [(bits(rule.body), 1 << rule.head) for rule in ordered]
 

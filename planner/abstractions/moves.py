@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
+from planner.budget import checked
 from planner.compiled.packing import Packing
 from planner.kernels.data import NOTHING
 from planner.records import dataclass
@@ -62,9 +63,7 @@ def moves(task: Task, packing: Packing, check: Callable[[], None]) -> Moves:
                 places[fact] = (variable, value)
     touches = []
     affecting: list[list[int]] = [[] for _ in sizes]
-    for number, action in enumerate(task.actions):
-        if not number & 255:
-            check()
+    for number, action in enumerate(checked(task.actions, check)):
         touched = _touches(action, sizes, places)
         touches.append(touched)
         for variable, options in touched.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any, Final
 
 from planner.compiled import library
 from planner.errors import ForethoughtError
+from planner.interpreter import command
 
 SWITCH: Final = "FORETHOUGHT_JIT"
 """Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
-COMMAND: Final = (sys.executable, "-P", "-m", "planner.compiled.build")
-"""Nothing is imported from the working folder, which may be anybody's."""
+COMMAND: Final = tuple(command("planner.compiled.build"))
 _ROOT: Final = str(Path(library.__file__).parents[2])
 _started: list[Any] = []
 """Processes are kept, or Python would complain that nobody waits for them."""

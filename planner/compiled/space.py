@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
 
-from planner.budget import never
+from planner.budget import checked, never
 from planner.compiled.arrays import empty_index, flat, hollow, index, words, zeros
 from planner.compiled.packing import Packing
 from planner.kernels.axioms import close
@@ -72,11 +72,7 @@ def packed_space(task: Task, packing: Packing, check: Callable[[], None] = never
     Unless it is `searched` for the actions that can be applied in a state, its decision tree is a hollow one.
     """
     effects = Effects()
-    own = []
-    for number, action in enumerate(task.actions):
-        if not number & 255:
-            check()
-        own.append(effects.take(action, packing))
+    own = [effects.take(action, packing) for action in checked(task.actions, check)]
     tree = packed_tree(task, packing, check) if searched else hollow(Tree)
     check()
     return effects.space(task, packing, _changes(own), tree, [action.cost for action in task.actions])

@@ -7,7 +7,6 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Final
 
 from planner.budget import GIB, Budget, LimitReached
 from planner.engines.jobs import Answer, Job, Outcome
+from planner.interpreter import command, environment
 from planner.plan import StoppedBy
 
 POLL_SECONDS: Final = 0.05
@@ -43,14 +43,12 @@ def run(job: Job, budget: Budget) -> Answer:
 
 
 def _start(directory: Path, output: int) -> subprocess.Popen[bytes]:
-    paths = [path or str(Path.cwd()) for path in sys.path]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(directory)}
     return subprocess.Popen(  # noqa: S603 - this very interpreter, on a module of ours
-        [sys.executable, "-P", "-m", "planner.engines.worker", str(directory)],
+        command("planner.engines.worker", str(directory)),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        env=environment,
+        env=environment(TMPDIR=str(directory)),
         start_new_session=True,
     )
 

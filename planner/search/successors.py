@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from planner.annotations import Final
-from planner.budget import never
+from planner.budget import checked, never
 from planner.task import State, Task, bits
 
 SMALL: Final = 24
@@ -79,9 +79,7 @@ def decision_nodes(task: Task, check: Callable[[], None] = never) -> list[Number
             test_for[fact] = rank * facts + fact
     leaves: list[list[int]] = [[]]
     below: list[dict[int, int]] = [{}]
-    for number, action in enumerate(task.actions):
-        if not number & 255:
-            check()
+    for number, action in enumerate(checked(task.actions, check)):
         node = 0
         for test in sorted([test_for[fact] for fact in action.precondition]):
             children = below[node]

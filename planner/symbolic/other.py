@@ -9,10 +9,10 @@ import pickle
 import select
 import signal
 import subprocess
-import sys
 import time
 
 from planner.annotations import TYPE_CHECKING, Any, cast
+from planner.interpreter import command, environment
 from planner.search.run import Ending, Run
 
 if TYPE_CHECKING:
@@ -31,13 +31,12 @@ class Other:
         from planner.symbolic.job import job_for  # noqa: PLC0415 - as above
 
         self._actions = known.actions
-        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109 - a path object would cost more
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "planner.symbolic.process"],
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+            command("planner.symbolic.process"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            env=environment(),
         )
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         assert self._process.stdout is not None  # noqa: S101 - as above

@@ -110,7 +110,7 @@ def test_the_others_may_give_up_first():
 
 
 def test_when_it_crashes_the_others_go_on(monkeypatch):
-    monkeypatch.setattr("planner.symbolic.other.sys.executable", "/bin/false")
+    monkeypatch.setattr("planner.interpreter.sys.executable", "/bin/false")
 
     budget, held = Budget(PATIENT, 2.0), []
 
@@ -131,7 +131,7 @@ def test_when_it_crashes_alone_it_is_said_why(tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.write_text("#!/bin/sh\necho no room >&2\necho at all >&2\nexit 3\n")
     other.chmod(0o755)
-    monkeypatch.setattr("planner.symbolic.other.sys.executable", str(other))
+    monkeypatch.setattr("planner.interpreter.sys.executable", str(other))
     result = planner.solve(errand(), search="symbolic")
     assert (result.status, result.stopped_by) == (planner.Status.UNKNOWN, planner.StoppedBy.INCOMPLETE)
     assert result.reason == "symbolic search broke off with exit code 3: at all"
