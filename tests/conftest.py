@@ -5,8 +5,10 @@ No test starts a process that makes machine code and outlives it, and none calls
 
 from __future__ import annotations
 
+import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["FORETHOUGHT_JIT"] = "off"
@@ -14,3 +16,12 @@ os.environ["FORETHOUGHT_NO_MODELS"] = "1"
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("explore", settings.get_profile("same"), derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.fixture
+def small_heap():
+    """Collecting garbage again and again, as what measures does, looks at nothing but what the test makes."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from planner.model import OPEN, And, Atom, Equals, Exists, Forall, Imply, Not, Or, TypeHierarchy
+from planner.model.memo import kept_with_domain
 from planner.plan import Step
 
 
@@ -85,9 +86,14 @@ def objects(problem):
     return [item.name for item in problem.all_objects]
 
 
+@kept_with_domain
+def hierarchy(domain):
+    return TypeHierarchy(domain.types)
+
+
 def bindings(problem, variables):
     """Yield every assignment of well-typed objects."""
-    types = TypeHierarchy(problem.domain.types)
+    types = hierarchy(problem.domain)
     ranges = [[item.name for item in problem.all_objects if types.is_a(item.types, each.types)] for each in variables]
     for values in product(*ranges):
         yield {variable.name: value for variable, value in zip(variables, values, strict=True)}

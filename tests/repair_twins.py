@@ -60,8 +60,8 @@ def follows(state, steps):
     return state.holds(state.problem.goal.hard)
 
 
-def best_reentry(problem, remaining, weight, *, forbidden=(), not_first=(), most=300):
-    """Return the least objective of any patch, and the fewest dropped steps at that; None where nothing leads there."""
+def reentries(problem, remaining, *, forbidden=(), not_first=(), most=300):
+    """Return the costs of the steps of every patch that begins with a cheapest way to a state, and what it drops."""
     forbidden, not_first = taken(forbidden), taken(not_first)
     simulation, found = Simulation(problem), []
     for cost, state, begun in distances(problem, forbidden, not_first, most):
@@ -70,8 +70,13 @@ def best_reentry(problem, remaining, weight, *, forbidden=(), not_first=(), most
             allowed = not taken(kept) & forbidden and (begun or not taken(kept[:1]) & not_first)
             if allowed and not any(simulation.rules.misfit(step) for step in kept) and follows(state, kept):
                 costs = [simulation.cost(step) for step in kept]
-                found.append((exact_sum([cost, *costs, weight * place]), place))
-    return min(found, default=None)
+                found.append(([cost, *costs], place))
+    return found
+
+
+def best(found, weight):
+    """Return the least objective of any patch, and the fewest dropped steps at that; None where nothing leads there."""
+    return min([(exact_sum([*costs, weight * dropped]), dropped) for costs, dropped in found], default=None)
 
 
 def best_mending(problem, steps, most=300):

@@ -16,7 +16,7 @@ from planner.compiled.arrays import index, words
 from planner.kernels.data import INFINITE
 from planner.kernels.kernel import ENTRIES
 
-SEEDS = range(120)
+SEEDS = range(80)
 LEFT = range(6)
 """So many times something is left to do."""
 

@@ -10,7 +10,7 @@ from htn.testing import ORDERED, PARTIAL, HtnFeatures, random_htn
 from htn.verify import validate
 from planner.search.run import Ending
 
-SEEDS = range(100)
+SEEDS = range(70)
 SEQUENCES = HtnFeatures(partial=False)
 
 

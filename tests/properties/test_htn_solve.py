@@ -9,7 +9,7 @@ from htn.testing import ORDERED, HtnFeatures, random_htn
 from htn.verify import validate
 from planner.plan import Result, Status
 
-SEEDS = range(150)
+SEEDS = range(100)
 SEQUENCES = HtnFeatures(partial=False)
 
 

@@ -22,6 +22,7 @@ def test_no_reader_is_left_out() -> None:
     assert tuple(few_seeds()) == NAMES
 
 
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_but_our_own_errors_escapes(name: str) -> None:
     reports, memory = fuzz([few_seeds()[name]], seed=7, inputs=30)

@@ -47,6 +47,7 @@ def test_memory_is_that_of_the_run() -> None:
     assert found.peak > found.run >= 0
 
 
+@pytest.mark.usefixtures("small_heap")
 def test_the_command_prints_a_line_for_each_setting() -> None:
     done = CliRunner().invoke(app, ["overhead", "--steps", "10", "--rounds", "1", "--memory", "10", "--runs", "2"])
     assert done.exit_code == 0, done.output

@@ -75,6 +75,7 @@ def test_estimates_that_ignore_deletes_are_far_too_low_where_resources_are_conte
             assert estimate(bits(task.initial)) < 0.8 * library.optimum
 
 
+@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("subjects", [0, 1, 2])
 def test_what_our_solver_proves_is_as_certified(profile: str, subjects: int) -> None:
@@ -182,6 +183,7 @@ def test_the_table_gives_medians_and_marks_what_was_given_up() -> None:
     assert lines[3] == "| dense | 1,000 | forethought | 0/1 | 1.00 | 2.25 | 19,997 | > 20,000 | 11.5 | > 20,001 |  |"
 
 
+@pytest.mark.usefixtures("small_heap")
 def test_the_command_measures_and_writes_json_lines(tmp_path: Path) -> None:
     out = tmp_path / "tools.jsonl"
     options = ["--profile", "quotas", "--sizes", "10,20", "--seeds", "2", "--out", str(out)]

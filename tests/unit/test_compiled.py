@@ -47,7 +47,7 @@ from planner.task import INFINITY, Task, bits
 from planner.workplace import Workplace
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
-SEEDS = range(120)
+SEEDS = range(80)
 
 
 @pytest.fixture(autouse=True)

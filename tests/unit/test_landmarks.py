@@ -38,7 +38,7 @@ def one_predicate(task: Task) -> Task:
     return replace(task, facts=tuple(Atom("f", (str(number),)) for number in range(len(task.facts))))
 
 
-TASKS = [one_predicate(random_task(seed)) for seed in range(120)]
+TASKS = [one_predicate(random_task(seed)) for seed in range(80)]
 
 
 @pytest.mark.parametrize("task", TASKS)

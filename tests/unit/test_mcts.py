@@ -25,7 +25,7 @@ from planner.search.weighted import falling
 from planner.task import INFINITY, State, Task, facts_of
 
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}
-SEEDS = range(120)
+SEEDS = range(80)
 
 
 class KernelEyes(Space):
