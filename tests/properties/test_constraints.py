@@ -53,7 +53,7 @@ def after(state, step):
     return found
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(6))
 def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block, monkeypatch):
     kept = broken = 0
     if block == 5:
@@ -120,7 +120,7 @@ def test_what_holds_again_and_again_is_counted_and_ends_in_time():
     assert len(outcomes) == 6
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(6))
 def test_the_best_plan_is_the_cheapest_that_keeps_the_constraints(block):
     costs = []
     for seed in range(60 * block, 60 * block + 60):

@@ -18,7 +18,7 @@ from planner.plan_json import steps_from
 from planner.records import replace
 from planner.testing import TooManyStates, with_random_constraints
 
-SEEDS = [range(20 * block, 20 * block + 20) for block in range(4)]
+SEEDS = [range(20 * block, 20 * block + 20) for block in range(5)]
 STATES = 80
 
 

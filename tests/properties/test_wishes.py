@@ -34,7 +34,7 @@ def free(problem):
     return replace(problem, goal=Goal(problem.goal.hard), constraints=hard)
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(6))
 def test_the_net_benefit_is_the_most(block):
     dearer = forgone = 0
     for seed in range(60 * block, 60 * block + 60):
