@@ -1,15 +1,24 @@
-"""Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+"""What all tests share: the same examples in every run, no machine code, no clock, no language model of the user's.
 
-No test starts a process that makes machine code and outlives it, and none calls a language model that is not its own.
+- Hypothesis draws the same examples in every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+- Tests see an empty cache of machine code, unless TESTED_CACHE names a folder; none starts a process that fills it.
+- TESTED_ORDER=SEED shuffles the tests.
+- No test calls a language model that is not its own.
 """
 
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import random
+import time
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+TICK = 0.001
+"""Seconds by which a counted clock advances each time that somebody reads it."""
 
 os.environ["FORETHOUGHT_JIT"] = "off"
 os.environ["FORETHOUGHT_NO_MODELS"] = "1"
@@ -25,3 +34,32 @@ def small_heap():
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+def pytest_collection_modifyitems(items):
+    """Shuffle the tests if TESTED_ORDER gives a seed: all processes that share the tests shuffle alike."""
+    seed = os.environ.get("TESTED_ORDER")
+    if seed is not None:
+        random.Random(seed).shuffle(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_machine_code(tmp_path_factory):
+    """Hide the user's cache: which tier runs must not depend on what was compiled before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORETHOUGHT_CACHE", os.environ.get("TESTED_CACHE") or str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def counted_clock(monkeypatch):
+    """Let time pass by reading the clock: a limit ends a search in the same state on every machine.
+
+    The searches are those of the reference tier, in this process.
+    """
+    ticks = itertools.count(1)
+    for name in ("monotonic", "perf_counter", "process_time", "thread_time"):
+        monkeypatch.setattr(time, name, lambda: TICK * next(ticks))
+    monkeypatch.setattr("planner.compiled.library._loaded", [])
+    monkeypatch.setattr("planner.compiled.library.loaded", lambda: None)
+    monkeypatch.setattr("planner.symbolic.beside.PATIENCE", float("inf"))

@@ -17,6 +17,8 @@ from planner import Domain, Status, created_by, solve, validate, with_placeholde
 from planner.pddl.export import export
 from planner.testing import TooManyStates
 
+pytestmark = pytest.mark.usefixtures("counted_clock")
+
 BLOCK = 20
 TASKS = int(os.environ.get("ORACLE_TASKS", "40"))
 FEATURES = replace(creation_twin.SMALL, axioms=False)

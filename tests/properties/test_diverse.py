@@ -15,6 +15,8 @@ from planner import StoppedBy, candidates, causal_links, diverse
 from planner.kinds import classical_of
 from planner.testing import Features, random_problem
 
+pytestmark = pytest.mark.usefixtures("counted_clock")
+
 seeds = st.integers(0, 10**9)
 SMALL = Features(actions=3)
 MOST = 8

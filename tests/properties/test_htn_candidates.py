@@ -17,6 +17,8 @@ from planner import StoppedBy, candidates
 from planner.records import replace
 from planner.testing import with_random_constraints, with_random_wishes
 
+pytestmark = pytest.mark.usefixtures("counted_clock")
+
 seeds = st.integers(0, 10**9)
 NODES = 400
 PLANS = 30

@@ -164,6 +164,7 @@ def dice(count):
     )
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_a_set_is_filled_with_what_is_not_proved_where_time_ends(monkeypatch):
     problem = dice(10)
     assert k_best(problem, 3, time_limit=0.2).plans == ()

@@ -142,6 +142,7 @@ def test_what_creates_two_at_once_needs_two_placeholders_that_are_left():
     assert solve(problem).cost == 2
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_a_plan_is_not_called_optimal_where_more_objects_might_be_cheaper():
     """Nothing bounds how many objects that cost nothing a cheaper plan creates."""
     shop = Domain("shop", types=["token"])
@@ -288,6 +289,7 @@ def test_costs_of_python_know_the_declared_parameters():
     assert validate(problem, result.plan).valid
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_effects_on_everything_leave_out_what_the_step_creates_and_what_comes_later():
     desk = Domain("desk", types=["ticket"])
     seen = When(requires=[], provides=["seen(x)"], variables={"x": "ticket"})

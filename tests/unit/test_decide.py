@@ -190,6 +190,7 @@ def many_coins(count):
     return domain.problem(objects=coins, initial=[], goal=[f"heads({coin.name})" for coin in coins])
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_what_was_not_proved_is_bounded():
     decision = decide(many_coins(40), time_limit=0.5)
     assert decision.stopped_by is StoppedBy.TIME

@@ -63,6 +63,7 @@ def test_the_factor_leaves_out_what_costs_more():
     assert len([*candidates(trip(), within=2)]) == 2
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_what_recurs_is_wasteful_and_comes_when_asked_for():
     assert [plan.cost for _, plan in zip(range(3), candidates(looping(1), wasteful=True), strict=False)] == [5, 6, 7]
     found = k_best(looping(1), 2, time_limit=0.2)
@@ -71,6 +72,7 @@ def test_what_recurs_is_wasteful_and_comes_when_asked_for():
     assert found.lower_bound > 5
 
 
+@pytest.mark.usefixtures("counted_clock")
 def test_what_recurs_for_nothing_ends_at_the_limit():
     found = k_best(looping(0), 2, time_limit=0.2)
     assert (found.stopped_by, found.complete, found.lower_bound) == (StoppedBy.TIME, False, 5)
