@@ -42,8 +42,8 @@ Seconds = Callable[[], float | None]
 WITHOUT_METHODS: Final = (
     "a sentence asks for facts, no tasks: plans for it come of the actions alone, not of the methods"
 )
-TIMEOUT: Final = 60.0
-"""Seconds, of simulated time, after which a simulated handler has taken too long."""
+PATIENCE: Final = 60.0
+"""Timeout of a simulated handler beyond the declared duration of its action, in seconds of simulated time."""
 KINDS: Final = (
     FaultKind.FAILS,
     FaultKind.RAISES,
@@ -245,8 +245,8 @@ def _simulated(wanted: Wanted, problem: AnyProblem, run: str) -> SimulatedWorld:
     if ledger is not None:
         ledger.touch()
     simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
-    for action in simulated.problem.domain.actions:
-        simulated.world.policy(action, Policy(timeout=TIMEOUT))
+    for name, action in simulated.problem.domain.actions.items():
+        simulated.world.policy(name, Policy(timeout=simulated.seconds_of(action) + PATIENCE))
     return simulated
 
 

@@ -82,6 +82,16 @@ world.observer("done")(lambda: True)
 problem = post.problem(goal=["done"])
 """
 HOPELESS = "domain: d\nactions:\n  a: {requires: [p], provides: [q]}\n---\nproblem: x\ndomain: d\ngoal: [q]\n"
+LONG = """
+domain: wall
+types: {wall: object}
+actions:
+  paint: {parameters: {w: wall}, provides: ["painted(w)"], duration: 120}
+---
+problem: north
+objects: {n: wall}
+goal: ["painted(n)"]
+"""
 LIGHT = "lit.write_text(lit.read_text() + lamp.name + ' ')"
 ASLEEP = "await asyncio.sleep(0 if begun or lit.read_text().count(' ') < 2 else 60)"
 
@@ -116,6 +126,16 @@ def test_a_plan_is_carried_out_in_the_simulated_world(run: Run, model: str) -> N
     assert len(out.splitlines()) == 6
     assert all(line.startswith("succeeded") for line in out.splitlines())
     assert "SUCCEEDED, the goal was observed; in the simulated world, the goal holds" in err
+
+
+def test_an_action_that_lasts_longer_than_handlers_may_hang_succeeds_in_the_simulated_world(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "wall.yaml"
+    path.write_text(LONG)
+    assert run(path)[0] == Exit.OK
+    code, _, err = run("outing", "stroll")
+    assert code == Exit.OK, err
 
 
 def test_a_hierarchical_plan_too(run: Run) -> None:
