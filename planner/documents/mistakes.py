@@ -38,6 +38,8 @@ def told(mistake: ErrorDetails, document: Document, schema: type[BaseModel]) -> 
         return path, place.error(f"{_shown(path[:-1])} has no key {path[-1]!r}", hint)
     if mistake["type"] == "missing":
         return path, place.error(f"{what} lacks the key {missing!r}")
+    if mistake["input"] is None and _is_cut(path):
+        return path, place.error(f"{what}: between braces a comma ends the value", 'quote it: "price(a, b)"')
     reason = _EXPECTED.get(mistake["type"], mistake["msg"])
     if mistake["type"] == "list_type" and mistake["loc"][-1] == "list":
         reason = "expected a mapping, or a list of them"
@@ -58,6 +60,12 @@ def _path(steps: tuple[str | int, ...], data: Any) -> tuple[Path, str | int | No
             path.append(step)
     last = steps[-1] if steps else None
     return tuple(path), None if path and path[-1] == last else last
+
+
+def _is_cut(path: Path) -> bool:
+    """Return whether the key at the end of `path` is the rest of an atom that a comma has cut in two."""
+    key = path[-1] if path else 0
+    return isinstance(key, str) and key.count(")") > key.count("(")
 
 
 def _keys(schema: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
