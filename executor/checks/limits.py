@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from executor.checks.findings import PLAN, PlanFinding
 from executor.plans.action_plan import ActionPlan, PlanStep
@@ -12,23 +13,27 @@ from planner.creation import for_steps
 from planner.errors import InputError
 from planner.model import Number, Problem
 from planner.plan import exact_sum
-from planner.validate.costs import cost_of
+from planner.validate.costs import cost_of, uses_of
 from planner.validate.simulation import bound
+
+TOKENS: Final = "tokens"
+"""The resource that an action `uses` where it asks language models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What steps are thought to take: `cost`, seconds, and tokens; `untimed` are steps that nobody said it of."""
+    """What steps are thought to take: cost, seconds and tokens; `untimed` are the steps without a known duration."""
 
     cost: Number
     duration: float
-    tokens: int
+    tokens: Number
     untimed: tuple[str, ...] = ()
 
 
 def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequential") -> Estimate:
     """Return what `steps` take from the initial state of `problem` in this execution model.
 
+    A step takes what it says itself, else what its action declares; tokens are declared as `uses={"tokens": …}`.
     In the models `dag` and `parallel` steps overlap: the duration is that of the longest chain, or of the rounds.
     Raises `InputError` where a step is no instance of an action, or has no cost.
     """
@@ -44,11 +49,15 @@ def estimate(problem: Problem, steps: Sequence[PlanStep], model: str = "sequenti
         cost_of(problem, action, bound(action, step)) if each.cost is None else each.cost
         for each, action, step in zip(steps, actions, ground, strict=True)
     ]
+    tokens = [
+        uses_of(problem, action, bound(action, step)).get(TOKENS, 0) if each.tokens is None else each.tokens
+        for each, action, step in zip(steps, actions, ground, strict=True)
+    ]
     timed = any(durations.values())
     return Estimate(
         exact_sum(costs),
         _makespan(problem, steps, durations, model) if timed else 0.0,
-        sum(each.tokens or 0 for each in steps),
+        exact_sum(tokens),
         tuple([each.id for each, seconds in zip(steps, stated, strict=True) if seconds is None]),
     )
 

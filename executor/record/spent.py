@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,14 +20,17 @@ class Spent:
         """What reading, proposing and filling took: calls of language models, tokens and money."""
         self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
         self._returned: set[str] = set()
+        self.silent: Counter[str] = Counter()
+        """How many attempts at each step reported no tokens."""
 
     def begun(self, step: str) -> None:
         """Note that another attempt at `step` is made."""
         self._returned.discard(step)
+        self.silent[step] += 1
 
     def returned(self, step: str, result: Mapping[str, Any]) -> None:
         """Count the result of an attempt at `step`."""
-        self._count(result.get("metrics"))
+        self._counted(step, result)
         self._returned.add(step)
 
     def ended(self, step: str, result: Mapping[str, Any] | None) -> None:
@@ -34,7 +38,12 @@ class Spent:
         if step in self._returned:
             self._returned.remove(step)
         elif result is not None:
-            self._count(result.get("metrics"))
+            self._counted(step, result)
+
+    def _counted(self, step: str, result: Mapping[str, Any]) -> None:
+        metrics = result.get("metrics") or {}
+        self.silent[step] -= bool(metrics.get("tokens"))
+        self._count(metrics)
 
     def add(self, metrics: Mapping[str, Any]) -> None:
         """Count what was spent on asking language models."""

@@ -3,9 +3,10 @@
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, Metrics, Policy, RunStatus, StepStatus, World
+from executor.checks import estimate
 from executor.recovery.asking import LATER
 from executor.testing import run_virtual
-from planner import Domain
+from planner import Domain, PlanError
 
 MODELS = ("sequential", "parallel", "dag", "reactive")
 
@@ -107,3 +108,46 @@ def test_attempts_that_failed_count_too(observed):
         world.observer("done")(lambda: not answers)
     outcome = run_virtual(Executor(world).run(domain.problem(goal=["done"])))
     assert outcome.metrics["tokens"] == 30
+
+
+def declaring(uses=40):
+    """Return a world where each of three actions declares that it uses tokens, and reports none."""
+    domain = Domain("declaring")
+    for each in range(3):
+        requires = [f"f{each - 1}"] if each else []
+        domain.action(f"do{each}", requires=requires, provides=[f"f{each}"], tags=["trusted"], uses={"tokens": uses})
+    world = World(domain)
+    for each in range(3):
+        world.handler(f"do{each}")(lambda: None)
+    return world
+
+
+def test_declared_tokens_are_estimated_before_a_run():
+    world = declaring()
+    problem = world.domain.problem(goal=["f2"])
+    assert estimate(problem, plan().steps).tokens == 120
+    one = plan().model_copy(update={"steps": tuple(each.model_copy(update={"tokens": 5}) for each in plan().steps)})
+    assert estimate(problem, one.steps).tokens == 15
+    with pytest.raises(PlanError, match="is thought to take 120 tokens, and no more than 100"):
+        run_virtual(Executor(world).run(plan(tokens=100)))
+    assert run_virtual(Executor(world).run(plan(tokens=120))).status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_declared_tokens_count_where_handlers_report_none(model):
+    world, calls = declaring(), []
+    world.policy("do0", Policy(retries=3, backoff=0, jitter=0))
+    world.handler("do0")(lambda: calls.append(0) or len(calls) > 2)  # three attempts: more than was thought
+    outcome = run_virtual(Executor(world).run(plan(model=model, tokens=120)))
+    assert outcome.status is RunStatus.FAILED
+    assert "the run has taken 160 tokens, and no more than 120 tokens is allowed" in outcome.reason
+    assert outcome.metrics["tokens"] == 0  # metrics are what was reported
+
+
+def test_reported_tokens_take_the_place_of_declared_ones():
+    world = declaring()
+    for each in range(3):
+        world.handler(f"do{each}")(lambda: ActionResult(metrics=Metrics(tokens=1)))
+    world.policy("do0", Policy(retries=0))
+    outcome = run_virtual(Executor(world).run(plan(tokens=120)))
+    assert (outcome.status, outcome.metrics["tokens"]) == (RunStatus.SUCCEEDED, 3)
