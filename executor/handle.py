@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -183,19 +184,17 @@ class Run:
         return Outcome.of(self.id, self.state)
 
     def cancel(self) -> None:
-        """Call the run off: nothing more is begun, handlers are told, and what is at work may end."""
+        """Call the run off: it begins nothing more and tells handlers at work, which may end; nothing if it is over."""
         self.called_off.set()
-        if self._state is not None and not self._home.is_closed():
-            self._at_home(self._abort)
+        self._while_driven(self._abort)
 
     def interrupt(self) -> None:
         """Begin nothing more; when the steps at work are over, the run ends as WAITING, and can be taken up again.
 
-        One whose plan is still searched ends when there is one.
+        One whose plan is still searched ends when there is one. A run that is over stays as it is.
         """
         self._interrupted = True
-        if self._state is not None and not self._home.is_closed():
-            self._at_home(self._loop.interrupt)
+        self._while_driven(self._stop_beginning)
 
     def change_goal(self, problem: Problem, reason: str = "", *, basis: Basis | None = None) -> None:
         """Go on to the goal of `problem`, within its constraints, budgets and deadline, from now on.
@@ -232,6 +231,9 @@ class Run:
     def _change_goal(self, problem: Problem, reason: str, basis: Basis | None) -> None:
         self.emit(GoalChanged(aim_of(problem, basis), reason))
         self._loop.wake()
+
+    def _stop_beginning(self) -> None:
+        self._loop.interrupt()
 
     def _abort(self) -> None:
         self._stepper.abort()
@@ -299,6 +301,13 @@ class Run:
         self._task.add_done_callback(lambda _: queue.put_nowait(None))
         while (event := await queue.get()) is not None:
             yield event
+
+    def _while_driven(self, act: Callable[[], None]) -> None:
+        """Do `act` in the event loop of the run, unless nobody drives it: it has no plan yet, or is over."""
+        is_over = self._home.is_closed() or (self._task is not None and self._task.done())
+        if self._state is not None and not is_over:
+            with contextlib.suppress(RunError):  # the run may end at this very moment
+                self._at_home(act)
 
     def _at_home(self, act: Callable[[], Done]) -> Done:
         """Return what `act` returns, done in the event loop of the run; raises what it raises, and `RunError`."""

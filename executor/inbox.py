@@ -1,4 +1,4 @@
-"""What a run waits for: news from outside, the end of the time of steps that wait, and events that came early."""
+"""What a run waits for: news from outside, the timers and deadlines of waiting steps, and events that came early."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from executor.world.results import ActionResult
 
 
 class _Alarm(NamedTuple):
-    """When the time of a step is over, in the time of the loop, and what came of the step then."""
+    """The end of a wait: `at` is in the time of the loop, `got` is what the step has come to by then.
+
+    A `deadline` is for somebody outside who may answer before; without one, the wait is a timer.
+    """
 
     at: float
     got: Attempt
+    deadline: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -47,8 +51,10 @@ class Inbox:
                 yield record, self._early.pop(event)
 
     def expects(self, waiting: Iterable[StepRecord]) -> bool:
-        """Return whether news will come without anybody outside."""
-        return self._news.is_set() or any(self._alarm(record) is not None for record in waiting)
+        """Return whether news is there, a deadline has passed, or a timer runs: nobody outside has to act."""
+        now = asyncio.get_running_loop().time()
+        alarms = [alarm for record in waiting if (alarm := self._alarm(record)) is not None]
+        return self._news.is_set() or any(not alarm.deadline or alarm.at <= now for alarm in alarms)
 
     async def news(self, waiting: Iterable[StepRecord]) -> None:
         """Wait for news: somebody wakes, or the time of one of the steps `waiting` is over."""
@@ -72,7 +78,7 @@ class Inbox:
 
 
 def _alarm(record: StepRecord) -> _Alarm | None:
-    """Return when the time of a step is over that waits, and what came of it then; None where it never is."""
+    """Return the end of a step's wait; None where only an answer ends it."""
     wait = record.wait or {}
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
     for_somebody = bool(wait.get("event") or wait.get("choices"))
@@ -85,5 +91,5 @@ def _alarm(record: StepRecord) -> _Alarm | None:
     reason = f"no answer came within {min(limits):g} s"
     failed = ActionResult.failed(reason)
     if wait.get("conclusive"):
-        return _Alarm(since + min(limits), Attempt(failed, begun=False))
-    return _Alarm(since + min(limits), Attempt(failed, in_doubt=reason))
+        return _Alarm(since + min(limits), Attempt(failed, begun=False), deadline=True)
+    return _Alarm(since + min(limits), Attempt(failed, in_doubt=reason), deadline=True)

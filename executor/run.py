@@ -229,7 +229,7 @@ class Loop:
         return not following.is_due or bool(self.stepper.replanning)
 
     async def _wait(self) -> bool:
-        """Wait for time, or an answer from outside; return whether to go on."""
+        """Wait for a timer or, where the run stays, for an answer from outside; return whether to go on."""
         if self._answered() or self._hand_over():
             return True
         records = self._records(StepStatus.WAITING)
@@ -264,7 +264,8 @@ class Loop:
         verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
         if self.state.wants_plan:
             return None
-        if verdict is Verdict.MISSING or (not self.state.has_aim and self.state.pending()):
+        is_for_its_steps = not (self.state.has_aim or self.state.dropped)
+        if verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
             return await self.supervisor.missed()
         return reached(self.state, verdict)
 

@@ -30,7 +30,8 @@ async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], N
     if state.unmet:
         return Verdict.MISSING
     if state.hierarchy is None:
-        return await _goal(state, lookout, emit) if state.has_goal else _steps(state, state.order)
+        had_goal = state.has_goal or bool(state.dropped)
+        return await _goal(state, lookout, emit) if had_goal else _steps(state, state.order)
     if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):
         return Verdict.MISSING
     tasks = _steps(state, state.hierarchy.steps)

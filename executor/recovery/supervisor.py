@@ -9,7 +9,7 @@ from typing import Final
 from executor.ending import ended
 from executor.plans.supposed import supposed
 from executor.record.answers import YES, meant
-from executor.record.events import RunEnded
+from executor.record.events import GoalDropped, RunEnded
 from executor.record.state import RunState
 from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import StepRecord
@@ -133,11 +133,27 @@ class Supervisor:
         self._seen |= self._passed
 
     async def missed(self) -> RunEnded | None:
-        """Do what is to be done where the plan is over, and its goal does not hold."""
+        """Recover from the end of a plan that did not reach the goal; return the end of the run where that fails.
+
+        After a failure that its policy passes over, nothing new is planned: lost soft goals are given up.
+        """
         failed = self.state.with_status(*TROUBLE)
-        if not self.state.has_aim or any(self.stepper.policy_of(each).on_error == "continue" for each in failed):
+        goes_on = any(self.stepper.policy_of(each).on_error == "continue" for each in failed)
+        if goes_on and self._drop_lost_wishes():
+            return None
+        if goes_on or not self.state.has_aim:
             return await self._give_up(failed)
         return None if await self.ladder.climb([]) else await self._give_up([])
+
+    def _drop_lost_wishes(self) -> bool:
+        """Give up the soft goals that do not hold, if the hard goal does; return whether there were any."""
+        holds = self.state.beliefs.is_true
+        if self.state.unmet or not holds(self.state.problem.goal.hard):
+            return False
+        lost = [wish for wish in self.state.soft if not holds(wish.condition)]
+        for wish in lost:
+            self.ladder.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+        return bool(lost)
 
     async def overspent(self) -> RunEnded | None:
         """Ask whether the run may go on that has passed its limits; return its end where it may not, or nobody says."""

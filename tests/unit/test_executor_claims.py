@@ -310,12 +310,12 @@ def test_time_passes_for_what_waits_while_no_process_is_there(wait, status, left
     works.world.handler("do_a")(works.doing("a", wait))
 
     async def twice():
-        run = Executor(works.world, journal=tmp_path / "runs.db").start(works.domain.problem(goal=["a"]))
+        run = Executor(works.world, journal=tmp_path / "runs.db", stay=True).start(works.domain.problem(goal=["a"]))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(run, 5)
         monkeypatch.setattr(time, "time", lambda: clock() + 40)
         began = asyncio.get_running_loop().time()
-        outcome = await Executor(works.world, journal=tmp_path / "runs.db").resume(run.id)
+        outcome = await Executor(works.world, journal=tmp_path / "runs.db", stay=True).resume(run.id)
         return outcome, asyncio.get_running_loop().time() - began
 
     outcome, took = run_virtual(twice())
