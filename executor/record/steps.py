@@ -94,6 +94,8 @@ class Steps(dict[str, StepRecord]):
                 is_proposed = bool(self.proposed) and str(Atom(step.action, step.arguments)) in self.proposed
                 self[each.id] = StepRecord(each, step, because=because, is_proposed=is_proposed)
                 self._by_status[StepStatus.PENDING][each.id] = None
+            elif self[each.id].status is StepStatus.PENDING and _is_relinked(self[each.id].plan, each):
+                self[each.id].plan = each
         done = [id_ for id_ in self.order if id_ not in kept and self[id_].status is not StepStatus.SKIPPED]
         self.order = [*done, *(each.id for each in steps)]
         self._places = {id_: place for place, id_ in enumerate(self.order)}
@@ -112,6 +114,11 @@ class Steps(dict[str, StepRecord]):
     def ever(self, *wanted: StepStatus) -> Iterator[str]:
         """Yield the ids of all steps with one of the statuses `wanted`, those of earlier plans included."""
         return (id_ for status in wanted for id_ in self._by_status[status])
+
+
+def _is_relinked(old: PlanStep, new: PlanStep) -> bool:
+    """Return whether `new` names other steps or suppositions than `old`; all else of a kept step stays as it is."""
+    return (old.needs, old.supposes) != (new.needs, new.supposes)
 
 
 class Results(Mapping[str, Any]):

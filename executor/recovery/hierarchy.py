@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from executor.plans.action_plan import ActionPlan, PlanStep, steps_of
+from executor.plans.action_plan import ActionPlan, PlanStep
 from executor.record.status import StepStatus
+from executor.recovery.inheritance import inherited
 from planner.declare.places import CodePlace
 from planner.errors import Location, PlanError
 from planner.model import Problem
@@ -134,23 +135,12 @@ def so_far(state: RunState, hierarchy: Hierarchy, going: Collection[str] = ()) -
 
 
 def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
-    """Return the steps that a repair leaves to do, and what the tasks are decomposed into then.
-
-    Steps that are kept keep their ids, unless they have failed before.
-    """
+    """Return the steps that a repair leaves to do, and what the tasks are decomposed into then."""
     hierarchy = state.hierarchy
     assert hierarchy is not None  # noqa: S101 - it was repaired
     assert found.steps is not None and found.tree is not None  # noqa: S101, PT018 - as above
-    steps = list[PlanStep]()
-    fresh = steps_of(found.steps, state.domain, state.steps)
-    for new, origin in zip(list(fresh), found.origins, strict=True):
-        record = None if origin is None else state.steps[hierarchy.steps[origin]]
-        if record is None:
-            steps.append(new)
-        elif record.status is StepStatus.PENDING:
-            steps.append(record.plan)
-        else:
-            steps.append(record.plan.model_copy(update={"id": new.id}))
+    origins = [None if each is None else state.steps[hierarchy.steps[each]] for each in found.origins]
+    steps = inherited(state, [record or step for record, step in zip(origins, found.steps, strict=True)])
     ids = (*hierarchy.steps, *(each.id for each in steps))
     return steps, _numbered(replace(hierarchy, tree=found.tree, steps=ids))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +22,8 @@ from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
 from planner.validate.constraints import Watches
 
+RETRIED: Final = (StepStatus.FAILED, StepStatus.PARTIAL)
+"""The statuses of steps that a patch may do once more."""
 MOST_TRIES: Final = 3
 """An action that failed so often with the same arguments is not tried again in a run."""
 
@@ -33,13 +35,35 @@ class Options:
     state: RunState
     without_handler: frozenset[str]
 
-    def left(self) -> list[StepRecord]:
-        """Return the steps that have not begun, without those that wait for one that has failed."""
+    def left(self, again: Collection[StepRecord] = ()) -> list[StepRecord]:
+        """Return the steps that have not begun, without those that wait for one that has failed.
+
+        Steps of `again`, which have failed, are among them in their places: they are done once more.
+        """
         orphans: set[str] = set()
-        for record in self.state.pending():
-            if any(self._is_lost(id_, orphans) for id_ in record.plan.needs):
+        chosen = {record.id for record in again}
+        records = self.state.with_status(StepStatus.PENDING, *RETRIED) if again else self.state.pending()
+        records = [each for each in records if each.status is StepStatus.PENDING or each.id in chosen]
+        for record in records:
+            if any(id_ not in chosen and self._is_lost(id_, orphans) for id_ in record.plan.needs):
                 orphans.add(record.id)
-        return [record for record in self.state.pending() if record.id not in orphans]
+        return [record for record in records if record.id not in orphans]
+
+    def again(self) -> list[StepRecord]:
+        """Return the failed steps of the plan that lack a condition now: they may be done once more when it holds."""
+        failed = [each for each in self.state.with_status(*RETRIED) if each.id not in self.state.mended]
+        if not failed:
+            return []
+        now, never = Simulation(self.problem()), {(each.action, each.arguments) for each in self.never()}
+        for record in self.fixed():
+            now.apply(record.step)
+        return [
+            record
+            for record in failed
+            if record.step.action not in self.without_handler
+            and (record.step.action, record.step.arguments) not in never
+            and now.objection(record.step) is not None
+        ]
 
     def possible(self) -> list[StepRecord]:
         """Return those of the steps that are left which can be done, in their order, although others have failed."""

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.learning.pricing import Pricing
-from executor.plans.action_plan import PlanStep, steps_of
+from executor.plans.action_plan import PlanStep
 from executor.plans.supposed import texts_by_step
 from executor.record.events import Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.record.state import RunState
@@ -17,6 +17,7 @@ from executor.record.steps import StepRecord
 from executor.recovery.candidates import Candidates
 from executor.recovery.hierarchy import TASKS, goes_on, repairing
 from executor.recovery.hints import hints, preferred
+from executor.recovery.inheritance import inherited, lost_reference
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
 from planner.plan import Status, Step, exact_sum
@@ -25,6 +26,9 @@ from planner.repair.patching import after
 
 if TYPE_CHECKING:
     from htn.repair import Repair
+
+KEEP_MOST: Final = 10**6
+"""Weight of a dropped step in a search for a patch that keeps all that it can."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,8 +72,11 @@ class Replanning:
         return await self._take(Rung.CANDIDATE, about, left, look)
 
     async def patch(self, about: str) -> bool:
-        """Find the cheapest way back into the plan."""
-        return await self._search(Rung.PATCH, about, forbidden=self.options.barred(), not_first=set())
+        """Find the cheapest way back into the plan; a failed step may be part of it where it lacks a condition."""
+        again = self.options.again()
+        retried = {(each.step.action, each.step.arguments) for each in again}
+        barred = {each for each in self.options.barred() if (each.action, each.arguments) not in retried}
+        return await self._search(Rung.PATCH, about, forbidden=barred, not_first=set(), again=again)
 
     async def anew(self, about: str) -> bool:
         """Find another plan, by whatever steps, as somebody says that it is worth another try."""
@@ -96,9 +103,16 @@ class Replanning:
         return False
 
     async def _search(
-        self, rung: Rung, about: str, *, forbidden: set[Step], not_first: set[Step], works: bool = False
+        self,
+        rung: Rung,
+        about: str,
+        *,
+        forbidden: set[Step],
+        not_first: set[Step],
+        again: Sequence[StepRecord] = (),
+        works: bool = False,
     ) -> bool:
-        left = self.options.left()
+        left = self.options.left(again if self.state.hierarchy is None else ())
         wanted = [each for each in hints(self.state, about) if each not in forbidden | not_first]
         search = self._searching(left, forbidden, not_first, wanted)
         return await self._take(rung, about, left, search, works=works)
@@ -116,7 +130,7 @@ class Replanning:
         started = time.perf_counter()
         found = await asyncio.to_thread(search)
         took = time.perf_counter() - started
-        why = self._objection(found)
+        why = self._objection(found, left)
         if works and not why and not (found.new or found.dropped):
             why = "the plan at hand is as good as any"
         if why or found.steps is None:
@@ -131,10 +145,13 @@ class Replanning:
             self._decompose(found, reason)
         return True
 
-    def _objection(self, found: Patch | Repair) -> str:
+    def _objection(self, found: Patch | Repair, left: Sequence[StepRecord]) -> str:
         """Return why what was found does not help; nothing where it may."""
         if found.steps is None:
             return found.reason or found.status.value
+        lost = lost_reference(self.state, self._steps(found, left))
+        if lost:
+            return lost
         if self.options.repeats(found.steps):
             return "nothing else would be tried than what has failed already"
         times = self.state.times_taken(found.steps)
@@ -157,6 +174,8 @@ class Replanning:
         def search() -> Patch:
             problem = declared if self.pricing is None else self.pricing.priced(declared)
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
+            if found.steps is not None and lost_reference(self.state, self._steps(found, left)):
+                found = patch(problem, remaining, fixed=done, not_first=not_first, **limits | {"weight": KEEP_MOST})
             if not wanted or found.steps is None or problem.unknown:
                 return found
             return preferred(
@@ -176,19 +195,20 @@ class Replanning:
     def _change(
         self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, found: Patch | None = None
     ) -> None:
-        fixed, rest = [record.plan for record in self.options.fixed()], [record.plan for record in kept]
+        fixed = [record.plan for record in self.options.fixed()]
+        rest = [record.plan for record in kept] if found is None else self._steps(found, kept)
         supposes: tuple[str, ...] = self.state.supposes if found is None else ()
-        if found is not None:
-            rest = [*self._named(_new(found)), *rest]
         if found is not None and found.suppositions:
             texts, supposes = texts_by_step(found.suppositions, len(rest))
             rest = [plan.model_copy(update={"supposes": each}) for plan, each in zip(rest, texts, strict=True)]
         data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *rest)])
         self.emit(PlanChanged(data, len(kept), new, dropped, reason, supposes=supposes))
 
-    def _named(self, steps: Sequence[Step]) -> list[PlanStep]:
-        """Return `steps` with ids that no step of the run has had."""
-        return list(steps_of(steps, self.state.domain, self.state.steps))
+    def _steps(self, found: Patch | Repair, left: Sequence[StepRecord]) -> list[PlanStep]:
+        """Return the steps of what was `found` for a plan of which these steps are `left`."""
+        if isinstance(found, Patch):
+            return inherited(self.state, [*_new(found), *left[len(left) - found.kept :]])
+        return goes_on(self.state, found)[0]
 
 
 def _dearer(found: Patch, other: Patch) -> Patch:
