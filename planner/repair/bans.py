@@ -31,6 +31,17 @@ def barred(plain: Problem, forbidden: Collection[Atom], not_first: Collection[At
     return replace(plain, domain=plain_domain, initial=tuple(initial))
 
 
+def without_actions(problem: Problem, names: Collection[str]) -> Problem:
+    """Return `problem` in which no action of `names` is applicable."""
+    if not names:
+        return problem
+    actions = {
+        name: replace(action, requires=Or(())) if name in names else action
+        for name, action in problem.domain.actions.items()
+    }
+    return replace(problem, domain=replace(problem.domain, actions=actions))
+
+
 def actions_of(steps: Iterable[Step]) -> frozenset[Atom]:
     """Return the ground actions that `steps` take, whatever these cost."""
     return frozenset([Atom(step.action, step.arguments) for step in steps])

@@ -13,7 +13,7 @@ from planner.model.formulas import conjunction
 from planner.normalise import to_adl, without_constraints
 from planner.plan import Status, Step, StoppedBy
 from planner.records import dataclass, replace
-from planner.repair.bans import actions_of, barred
+from planner.repair.bans import actions_of, barred, without_actions
 from planner.repair.covering import Covered
 from planner.repair.created import claimed, untried, with_spare
 from planner.repair.restoring import RESTORED, Restored, Restoring
@@ -97,12 +97,15 @@ def undo(
     count. `before` are the facts before the run, `written` what it wrote, in that order. Facts that an irreversible
     step wrote are exempt. Of its hard constraints, those count that say what never happens: no step breaks them.
     What the run has not written is left alone: what holds does so at the end, and is not changed in place, though new
-    facts may come with the steps. So many items as can be are restored, at the least cost. Steps like those of
-    `forbidden` are not taken. Limits are those of `planner.solve`. Raises `InputError` for limits that are none.
+    facts may come with the steps. So many items as can be are restored, at the least cost. No step is irreversible,
+    and none is like those of `forbidden`. Limits are those of `planner.solve`. Raises `InputError` for limits that are
+    none.
     """
     check_limits(time_limit, memory_limit)
     exempt = tuple([each for each in written if each.irreversible])
-    free = replace(problem, goal=Goal(), constraints=_lasting(problem), budgets={}, deadline=None)
+    irreversible = {name for name, action in problem.domain.actions.items() if "irreversible" in action.tags}
+    reversible_only = without_actions(problem, irreversible)
+    free = replace(reversible_only, goal=Goal(), constraints=_lasting(problem), budgets={}, deadline=None)
     refused = unsupported(free)
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
@@ -196,8 +199,8 @@ class _Undoing:
             single = self._search([wish], now)
             alone = single.proved and not single.steps
         if alone:
-            return Left(item, "no steps restore it and leave alone what was not written", proved=True)
-        return Left(item, "no steps restore it together with the others", proved=True)
+            return Left(item, "no reversible steps restore it and leave alone what was not written", proved=True)
+        return Left(item, "no reversible steps restore it together with the others", proved=True)
 
 
 _IN_PLACE: Final = "it was changed in place: no fact says what it was"

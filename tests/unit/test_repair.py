@@ -288,7 +288,7 @@ def test_what_cannot_be_undone_is_told(office) -> None:
     assert not found.is_whole
     assert [(str(each.item), each.reason, each.proved) for each in found.left] == [
         ("document", "it was changed in place: no fact says what it was", True),
-        ("painted(hall)", "no steps restore it and leave alone what was not written", True),
+        ("painted(hall)", "no reversible steps restore it and leave alone what was not written", True),
     ]
 
 
@@ -299,7 +299,10 @@ def test_items_may_stand_in_each_others_way() -> None:
     problem = domain.problem()
     found = undo(problem, [Atom("l"), Atom("r")], [Written(Atom("l"), "s1"), Written(Atom("r"), "s2")])
     assert len(found.steps) == len(found.left) == 1
-    assert (found.left[0].reason, found.left[0].proved) == ("no steps restore it together with the others", True)
+    assert (found.left[0].reason, found.left[0].proved) == (
+        "no reversible steps restore it together with the others",
+        True,
+    )
 
 
 def test_what_irreversible_steps_wrote_is_exempt_inside_a_pattern(office) -> None:
