@@ -26,5 +26,6 @@ def reached(state: RunState, verdict: Verdict) -> RunEnded:
 
 def waiting(state: RunState) -> RunEnded:
     """Return the end of a run that goes on when answers come."""
-    found = state.with_status(StepStatus.WAITING)
-    return ended(state, RunStatus.WAITING, "; ".join(f"{record.step} waits" for record in found))
+    found = [f"{record.step} waits" for record in state.with_status(StepStatus.WAITING)]
+    asked = [f"open question: {each.text}" for each in state.open_questions.values()]
+    return ended(state, RunStatus.WAITING, "; ".join(found or asked))

@@ -20,7 +20,7 @@ from executor.plans.aims import aim_of
 from executor.plans.basis import Basis
 from executor.record.answers import is_approval, is_clear
 from executor.record.encoding import to_data
-from executor.record.events import Answered, Event, FactsSeen, GoalChanged, MemorySet, RunEnded
+from executor.record.events import Answered, Asked, Event, FactsSeen, GoalChanged, MemorySet, RunEnded
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
@@ -60,7 +60,7 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: `steps` are all that ever were in its plan, `open` the questions that nobody has answered."""
+    """How a run ended: `steps` are all that ever were in its plan, `questions` those that wait for an answer."""
 
     run: str
     status: RunStatus
@@ -73,6 +73,11 @@ class Outcome:
     def of(cls, run: str, state: RunState) -> Outcome:
         """Return what has become of the run whose state this is, so far."""
         return cls(run, state.status, state.reason, tuple(state.steps.values()), state.metrics, state)
+
+    @property
+    def questions(self) -> tuple[Asked, ...]:
+        """The open questions; `resume(run, answers={question.question: answer})` answers them."""
+        return tuple(self.state.open_questions.values())
 
     @property
     def succeeded(self) -> bool:

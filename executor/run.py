@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,12 +11,14 @@ from executor.ending import ended, reached, waiting
 from executor.inbox import Inbox
 from executor.looking.goal import Verdict, looked_at
 from executor.looking.judge import Expected
+from executor.plans.deferral import defer, linearise
 from executor.plans.edges import edges
 from executor.record.events import Event, RunEnded, StepReturned
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
 from executor.recovery.following import UNFORESEEN
+from executor.recovery.hierarchy import permits, task_order
 from executor.recovery.ladder import Ladder
 from executor.recovery.supervisor import Supervisor
 from executor.schedule import SINGLE, Agenda
@@ -142,16 +144,45 @@ class Loop:
         if self.supervisor.passed:
             possible = {record.id for record in self.ladder.options.possible()}
             left = [record for record in left if record.status is not StepStatus.PENDING or record.id in possible]
-        ordered = self.state.model in SINGLE or len(left) < 2
-        before = {} if ordered else edges(self.state.beliefs.problem, [record.plan for record in left])
         begun = {record.id for record in left if record.status is not StepStatus.PENDING}
-        self.agenda = Agenda(self.state.model, [record.id for record in left], before, begun)
+        self.agenda = Agenda(self.state.model, *self._ordered(left), begun)
+
+    def _ordered(self, left: Sequence[StepRecord]) -> tuple[list[str], Mapping[str, Collection[str]]]:
+        """Return the ids of the steps that are `left` in their order, and what each waits for.
+
+        In a model that takes one step at a time, that is nothing: the order says it all.
+        """
+        state, order = self.state, [record.id for record in left]
+        late = {record.id for record in left if record.status is StepStatus.PENDING and state.is_irreversible(record)}
+        single = state.model in SINGLE
+        can_defer = len(left) > 1 and (late - {order[-1]} if single else late)
+        if len(left) < 2 or (single and not can_defer):
+            return order, {}
+        before: Mapping[str, Collection[str]] = edges(state.beliefs.problem, [record.plan for record in left])
+        if can_defer:
+            return self._deferred(order, before, late)
+        return order, before
+
+    def _deferred(
+        self, order: list[str], before: Mapping[str, Collection[str]], late: set[str]
+    ) -> tuple[list[str], Mapping[str, Collection[str]]]:
+        """Return the same with the irreversible steps, those in `late`, as late as can be."""
+        state = self.state
+        tasks = {} if state.hierarchy is None else task_order(state, order)
+        nodes = [*(each for each in tasks if each not in set(order)), *order]
+        waiting = {each: {*before.get(each, ()), *tasks.get(each, ())} for each in nodes}
+        deferred = defer(nodes, waiting, late)
+        if state.model not in SINGLE:
+            return order, deferred
+        line = [each for each in linearise(nodes, deferred) if each in set(order)]
+        fits = len(line) == len(order) and (state.hierarchy is None or (bool(tasks) and permits(state, line)))
+        return line if fits else order, {}
 
     async def _begin(self) -> None:
         """Begin the steps that may begin now; alone, a step is done right here."""
         if self._must_pause:
             return
-        while ids := self.agenda.take(len(self._tasks), self.most):
+        while ids := self.agenda.take(len(self._tasks), self.most, self._is_held):
             if len(ids) == 1 and not self._tasks and not self._records(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._ended(ids[0])
@@ -160,6 +191,11 @@ class Loop:
                 continue
             for id_ in ids:
                 self._start(self.state.steps[id_])
+
+    def _is_held(self, id_: str) -> bool:
+        """Return whether a step is irreversible, and not to be begun while others are asked about or have failed."""
+        record = self.state.steps[id_]
+        return self.state.is_irreversible(record) and (self.supervisor.is_needed or self.state.is_asking_beside(record))
 
     @property
     def _must_pause(self) -> bool:
@@ -207,9 +243,9 @@ class Loop:
             return stopped
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
-        if self.agenda.has_ready:
+        if self.agenda.has_ready(self._is_held):
             return await self.supervisor.overspent()
-        if self._records(StepStatus.WAITING):
+        if self._records(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
             return None if await self._wait() else waiting(self.state)
         return None if self._follow() else await self._finish()
 
@@ -240,15 +276,19 @@ class Loop:
         return True
 
     def _answered(self) -> bool:
-        """Begin again with the steps whose question was answered meanwhile; return whether there are any."""
+        """Begin again with steps whose question was answered meanwhile, or that were held; return whether any does."""
         found = [
             record
             for record in self._records(StepStatus.WAITING)
-            if (record.wait or {}).get("question") in self.state.answers and record.id not in self._tasks
+            if self._is_answered(record) and record.id not in self._tasks and not self._is_held(record.id)
         ]
         for record in found:
             self._start(record)
         return bool(found)
+
+    def _is_answered(self, record: StepRecord) -> bool:
+        wait = record.wait or {}
+        return bool(wait.get("held")) or wait.get("question") in self.state.answers
 
     def _hand_over(self) -> bool:
         """Give waiting steps what came for them early; return whether there are any."""

@@ -3,12 +3,15 @@
 - `sequential`, `reactive`, `hierarchical`, `policy`: one after the other, in the order of the plan;
 - `parallel`: all at once that nothing unfinished comes before, then the next such round;
 - `dag`: each as soon as those are done that come before it.
+
+In each model, irreversible steps come as late as the order allows (see `executor.plans.deferral`), and none is begun
+while a question is open or a failure is not attended to.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 SINGLE: Final = frozenset({"sequential", "reactive", "hierarchical", "policy"})
@@ -33,14 +36,21 @@ class Agenda:
                     self._after.setdefault(each, []).append(id_)
         self._ready = [(place, id_) for id_, place in self._place.items() if not self._left[id_] and id_ not in begun]
 
-    def take(self, at_work: int, most: int | None) -> list[str]:
-        """Return the steps to begin now, while `at_work` are at work and at most `most` may be."""
+    def take(self, at_work: int, most: int | None, is_held: Callable[[str], bool]) -> list[str]:
+        """Return the steps to begin now, while `at_work` are at work and at most `most` may be.
+
+        Those for which `is_held` stay ready.
+        """
         if at_work and (self._model in SINGLE or self._model == "parallel"):
             return []
         room = len(self._ready) if most is None else max(most - at_work, 0)
         if self._model in SINGLE:
             room = min(room, 1)
-        return [heapq.heappop(self._ready)[1] for _ in range(min(room, len(self._ready)))]
+        taken = heapq.nsmallest(room, [each for each in self._ready if not is_held(each[1])])
+        if taken:
+            self._ready = [each for each in self._ready if each not in taken]
+            heapq.heapify(self._ready)
+        return [id_ for _, id_ in taken]
 
     def done(self, id_: str) -> None:
         """Note that a step is done: what waited for it alone may begin."""
@@ -49,7 +59,6 @@ class Agenda:
             if not self._left[each]:
                 heapq.heappush(self._ready, (self._place[each], each))
 
-    @property
-    def has_ready(self) -> bool:
-        """Whether some step may begin."""
-        return bool(self._ready)
+    def has_ready(self, is_held: Callable[[str], bool]) -> bool:
+        """Return whether some step may begin, for which not `is_held`."""
+        return any(not is_held(id_) for _, id_ in self._ready)

@@ -12,7 +12,7 @@ from functools import partial
 
 from executor.looking.certainty import is_certain
 from executor.looking.needs import facts_of
-from executor.record.facts import TRUSTED, Note, Provenance
+from executor.record.facts import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
 from planner.model import OPEN, Atom, Formula, Not, Problem
 from planner.model.formulas import conjuncts, substitute
@@ -152,6 +152,8 @@ class Beliefs:
         known = self._notes.get(note.fact)
         if known is None:
             return note.holds is not (note.fact in self._simulation.world.state) or note.version is not None
+        if note.holds is None and known.source == ANSWER:
+            return False  # a person was asked because observers disagree
         if known.provenance is Provenance.STALE and note.holds and note.version is None:
             return False
         return (known.holds, known.provenance, known.version) != (note.holds, note.provenance, note.version)

@@ -41,7 +41,9 @@ class Expected:
         return list(dict.fromkeys([*self.facts, *self.items, *self.looks, *self.asked]))
 
     def is_missed(self, looked: Looked, beliefs: Beliefs) -> bool:
-        """Return whether something was seen to be otherwise, which may take its time."""
+        """Return whether something was seen to be otherwise, or observers disagree about it: it may take its time."""
+        if any(note.holds is None and (note.fact in self.facts or note.fact in self.items) for note in looked.notes):
+            return True
         for fact, holds in self.facts.items():
             if looked.seen.get(fact, holds) is not holds:
                 return True
@@ -127,7 +129,7 @@ def judged(
         status, reason = StepStatus.FAILED, f"{doubt}, and it did not happen"
     done = status.is_done or status is StepStatus.PARTIAL
     notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=done, doubt=doubt)
-    more = _more_told(told, wanted, looked, beliefs) if told else ()
+    more = _more_told(action, result, told, wanted, looked, beliefs=beliefs) if told else ()
     return Judgement(status, reason, (*notes, *more), absent, known)
 
 
@@ -216,9 +218,22 @@ def _notes(
                 yield observed[item]
 
 
-def _more_told(told: Mapping[Atom, bool], wanted: Expected, looked: Looked, beliefs: Beliefs) -> Iterator[Note]:
-    """Yield what the handler reports besides, where no observer has looked; what is stale stays so."""
+def _more_told(
+    action: Action,
+    result: ActionResult,
+    told: Mapping[Atom, bool],
+    wanted: Expected,
+    looked: Looked,
+    *,
+    beliefs: Beliefs,
+) -> Iterator[Note]:
+    """Yield what the handler reports besides, where no observer has looked; what is stale stays so.
+
+    What a step reports that it declares to sense counts as observed: to find that out is what the step is for.
+    """
     for fact, holds in told.items():
         known = fact in looked.seen or fact in wanted.facts or fact in wanted.stale or beliefs.is_stale(fact)
         if not known:
-            yield Note(fact, holds, Provenance.REPORTED)
+            sensed = result.success and result.confidence >= SURE and fact in wanted.asked
+            provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, "")
+            yield Note(fact, holds, provenance, source)

@@ -229,6 +229,7 @@ def _settle(fact: Atom, sayings: Iterable[tuple[str, bool, Sighting, Observer]],
         return
     for holds, names in said.items():
         looked.seen[fact] = holds
-        looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version))
+        conclusive = fact in looked.conclusive
+        looked.notes.append(Note(fact, holds, Provenance.OBSERVED, names[0], version, conclusive))
         if version is not None:
             looked.versions[fact] = version

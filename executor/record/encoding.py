@@ -57,8 +57,9 @@ def _to_atom(data: list[str]) -> Atom:
 
 
 def _from_note(note: Note) -> list[Any]:
-    return [_from_atom(note.fact), note.holds, note.provenance.name, note.source, note.version]
+    conclusive = [True] if note.conclusive else []
+    return [_from_atom(note.fact), note.holds, note.provenance.name, note.source, note.version, *conclusive]
 
 
 def _to_note(data: list[Any]) -> Note:
-    return Note(_to_atom(data[0]), data[1], Provenance[data[2]], data[3], data[4])
+    return Note(_to_atom(data[0]), data[1], Provenance[data[2]], *data[3:])

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from executor.plans.action_plan import ExecutionModel
 from executor.record.facts import Note
 from executor.record.status import RunStatus, StepStatus
 from planner.model import Atom
 from planner.records import dataclass, field
+
+Purpose = Literal["plan", "patch", "undo"]
+"""What a step is for: the plan that the run began with, a later one that goes on to the goal, or an undo."""
 
 
 class Rung(Enum):
@@ -190,13 +193,17 @@ class GoalChanged:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody has to say something; `known` is what is known, `choices` the answers that mean something."""
+    """Somebody has to say something; `known` is what is known, `choices` the answers that mean something.
+
+    A question for an approval says for what `purpose` the step is to be done.
+    """
 
     question: str
     step: str
     text: str
     choices: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
+    purpose: Purpose | None = None
 
 
 @dataclass(frozen=True, slots=True)

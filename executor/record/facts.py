@@ -20,16 +20,22 @@ class Provenance(Enum):
     UNKNOWN = "nobody can say"
 
 
+ANSWER: Final = "answer"
+"""The source of what a person says about a step in doubt."""
 TRUSTED: Final = "trusted"
 """The source of effects that nobody has to look at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is known about a fact: whether it `holds` (None: unknown), from where, and the version of its item."""
+    """What is known about a fact: whether it `holds` (None: unknown), from where, and the version of its item.
+
+    It is `conclusive` where an observer said so that is declared conclusive.
+    """
 
     fact: Atom
     holds: bool | None
     provenance: Provenance
     source: str = ""
     version: Any = None
+    conclusive: bool = False

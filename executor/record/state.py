@@ -24,6 +24,7 @@ from executor.record.events import (
     MemorySet,
     ParametersFilled,
     PlanChanged,
+    Purpose,
     RunEnded,
     RungTaken,
     RunResumed,
@@ -36,6 +37,7 @@ from executor.record.events import (
 )
 from executor.record.facts import TRUSTED, Note, Provenance
 from executor.record.failures import Failures, Key
+from executor.record.irreversible import Irreversible
 from executor.record.spent import Spent
 from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import Results, StepRecord, Steps
@@ -117,6 +119,7 @@ class RunState:
         self.providers: dict[Atom, str] = {}
         """The step that provided each fact last."""
         self.tried = Failures()
+        self.irreversible = Irreversible()
         self.failed_skills: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """How often each skill of an action has failed."""
         self.questions: dict[str, Asked] = {}
@@ -144,6 +147,7 @@ class RunState:
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
+                self._begin_irreversible(record)
             case ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
                 record.filled, record.thought = {**record.filled, **values}, thought
@@ -165,6 +169,7 @@ class RunState:
             case FactsSeen(facts):
                 self.surprises += 1
                 self.beliefs.take(facts)
+                self.irreversible.see(facts)
                 if self.tried.is_fresh:
                     self.tried.seen(self.beliefs.simulation.facts)
                 self._watch()
@@ -281,6 +286,8 @@ class RunState:
             record.result = event.result
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
         self.beliefs.take(event.facts)
+        self.irreversible.end(event.step, event.status, repeatable=event.repeatable)
+        self.irreversible.see(event.facts)
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
@@ -355,6 +362,48 @@ class RunState:
         for name in names:
             if name in created:
                 self.objects.bind(record.plan.created[name], created[name])
+
+    def is_irreversible(self, record: StepRecord) -> bool:
+        """Return whether the action of a step is tagged `irreversible`."""
+        return "irreversible" in self.domain.actions[record.step.action].tags
+
+    def purpose_of(self, record: StepRecord) -> Purpose:
+        """Return what a step that is left to do is for."""
+        if self.is_undoing:
+            return "undo"
+        return "patch" if record.because and self.policy is None else "plan"
+
+    def _begin_irreversible(self, record: StepRecord) -> None:
+        if not self.is_irreversible(record):
+            return
+        simulation, effects = self.beliefs.simulation, dict[Atom, bool]()
+        if simulation.objection(record.step) is None:
+            changes = simulation.changes(record.step)
+            effects = dict.fromkeys(changes.removed, False) | dict.fromkeys(changes.provided, True)
+        effects = {fact: holds for fact, holds in effects.items() if not self.beliefs.is_internal(fact)}
+        self.irreversible.begin(record.id, likes(self.source, self.problem, record.step), effects)
+
+    def why_not_again(self, record: StepRecord) -> str:
+        """Return why a step that is irreversible would do again what may have happened; nothing where it would not.
+
+        Steps of the plan that the run began with, and those of a policy, may repeat what was done without doubt.
+        """
+        return self.irreversible.bars(record.step, record.id, is_new=self.purpose_of(record) != "plan")
+
+    @property
+    def open_questions(self) -> dict[str, Asked]:
+        """The questions without an answer whose answer still matters: not those about steps that are over."""
+        return {name: asked for name, asked in self.questions.items() if self._matters(asked)}
+
+    def is_asking_beside(self, record: StepRecord) -> bool:
+        """Return whether a question is open that is not about the step of `record`."""
+        return bool(self.questions) and any(each.step != record.id for each in self.open_questions.values())
+
+    def _matters(self, asked: Asked) -> bool:
+        record = self.steps.get(asked.step)
+        if record is None or not record.status.is_over:
+            return True
+        return record.status in TROUBLE and record.id not in self.mended
 
     def key_of(self, record: StepRecord) -> str:
         """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""

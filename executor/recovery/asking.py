@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant, refusal
-from executor.record.events import Answered, Asked, Event, StepWaiting
+from executor.record.events import Answered, Asked, Event, Purpose, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.steps.filling import Fill
@@ -35,7 +35,9 @@ class Request:
     """What a permission or an approval is asked for: a step that is about to be done.
 
     `arguments` are the names of objects, and `parameters` the values of data parameters, with which it will be done.
-    `returned` are those of an irreversible step that have text which tools returned.
+    `returned` are those of an irreversible step that have text which tools returned. `purpose` says whether the step
+    belongs to the plan, to a patch or new plan made later, or undoes what was done; `undoes` are the ids of the steps
+    that it undoes.
     """
 
     run: str
@@ -44,6 +46,8 @@ class Request:
     arguments: dict[str, str]
     parameters: Mapping[str, Any]
     returned: tuple[str, ...] = ()
+    purpose: Purpose = "plan"
+    undoes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -86,20 +90,41 @@ class Asking:
         needed = record.needs_approval(action) or bool(told)
         if self.permit is None and not needed:
             return ""
-        request = Request(self.state.run, record.id, action.name, dict(record.plan.arguments), values, told)
+        purpose, undoes = self.state.purpose_of(record), record.plan.undoes
+        arguments = dict(record.plan.arguments)
+        request = Request(self.state.run, record.id, action.name, arguments, values, told, purpose, undoes)
         if self.permit is not None:
             refused = refusal(await _decided(self.permit, request), "permission")
             if refused:
                 return refused
         if not needed:
             return ""
-        question = _may(record, action, request)
+        question = self._may(record, action, request)
         given = await self._approved(record, request, question)
         if given is None:
             wait = {"question": question.question, "parameters": values, RETURNED: told}
             self.emit(StepWaiting(record.id, wait, 0.0))
             return None
         return refusal(given, "approval")
+
+    def _may(self, record: StepRecord, action: Action, request: Request) -> Asked:
+        """Return the question whether the step may be done; it says what the step is for and all that it is about."""
+        names = ", ".join(request.parameters)
+        filled = f", its {names} as follows" if names else ""
+        text = f"May {record.step} be done{self._in_order_to(record, request)}{filled}?"
+        known = [
+            f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
+            for name, value in request.parameters.items()
+        ]
+        shown = (*filter(None, [action.description]), *known)
+        return Asked(f"approve:{record.id}", record.id, text, (YES, NO), shown, request.purpose)
+
+    def _in_order_to(self, record: StepRecord, request: Request) -> str:
+        """Return what the step is for, in words, if it was not in the plan from the beginning."""
+        if request.purpose == "undo":
+            undone = [str(self.state.steps[id_].step) for id_ in request.undoes]
+            return f" to undo {', '.join(undone) or 'what was done'}"
+        return f" ({record.because})" if request.purpose == "patch" else ""
 
     async def _approved(self, record: StepRecord, request: Request, question: Asked) -> Any:
         """Return what somebody says to a step, None where nobody says anything.
@@ -119,17 +144,6 @@ class Asking:
             return await self.answer(question)
         self.emit(Answered(name, given if isinstance(given, bool | str) else NO))
         return given
-
-
-def _may(record: StepRecord, action: Action, request: Request) -> Asked:
-    """Return the question whether the step may be done; what it is about is known in full."""
-    names = ", ".join(request.parameters)
-    text = f"May {record.step} be done{f', its {names} as follows' if names else ''}?"
-    known = [
-        f"{name} = {text_of(value)}{' (a tool returned this)' if name in request.returned else ''}"
-        for name, value in request.parameters.items()
-    ]
-    return Asked(f"approve:{record.id}", record.id, text, (YES, NO), (*filter(None, [action.description]), *known))
 
 
 async def _decided(function: Callable[..., Any], request: Request) -> Any:

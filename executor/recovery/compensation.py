@@ -36,6 +36,8 @@ class Compensation:
     lookout: Lookout
     problem: Callable[[], Problem]
     time_limit: float
+    reasons: list[str]
+    """Why the rungs taken last did not help."""
     _plans: int = 0
 
     async def begin(self, about: str) -> bool:
@@ -61,6 +63,7 @@ class Compensation:
         said = "; ".join([found.status.value, *left])
         self.emit(RungTaken(Rung.COMPENSATE, about, said, cost, seconds, found=bool(found.steps)))
         if not found.steps:
+            self.reasons += [f"compensate: {each}" for each in left]
             return False
         names = (name for number in count(1) if (name := f"u{number}") not in self.state.steps)
         steps = [

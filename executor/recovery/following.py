@@ -181,7 +181,11 @@ class Following:
         """Return those of the steps that have `failed` whose failures are no bad luck."""
         actions, tried = self.state.problem.domain.actions, self.state.tried
         keys = [(each.action, each.arguments) for each in failed]
-        return {key for key in keys if tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)}
+        return {
+            key
+            for key in keys
+            if key not in tried or tried[key].spent or not _is_luck(actions[key[0]], key[1], tried[key].times)
+        }
 
     def _decided(self, problem: Problem) -> Decision:
         from planner.uncertain.aims import Objective  # noqa: PLC0415 - as above

@@ -145,6 +145,60 @@ def goes_on(state: RunState, found: Repair) -> tuple[list[PlanStep], Hierarchy]:
     return steps, _numbered(replace(hierarchy, tree=found.tree, steps=ids))
 
 
+def task_order(state: RunState, order: Sequence[str]) -> dict[str, set[str]]:
+    """Return what each step of `order` waits for by the order of its tasks.
+
+    Beginnings and ends of compound tasks stand between the steps: they have names that no step has. Nothing where the
+    decomposition does not fit the tasks.
+    """
+    from htn.verify.frames import FlawError, frames_of  # noqa: PLC0415 - most plans came of no tasks
+    from htn.verify.ordering import events_of  # noqa: PLC0415 - as above
+
+    hierarchy = state.hierarchy
+    assert hierarchy is not None  # noqa: S101 - or else there are no tasks
+    steps = tuple([state.steps[id_].step for id_ in hierarchy.steps])
+    universe = state.beliefs.simulation.rules.universe
+    try:
+        events = events_of(hierarchy.tree, frames_of(hierarchy.problem, steps, hierarchy.tree, universe))
+    except FlawError:
+        return {}
+    left = set(order)
+    names = [f"@{event}" for event in range(len(events.following))]
+    for event, number in events.steps.items():
+        if hierarchy.steps[number] in left:
+            names[event] = names[event + 1] = hierarchy.steps[number]
+    before: dict[str, set[str]] = {}
+    for event, following in enumerate(events.following):
+        for other in following:
+            if names[event] != names[other]:
+                before.setdefault(names[other], set()).add(names[event])
+    return before
+
+
+def permits(state: RunState, line: Sequence[str]) -> bool:
+    """Return whether the tasks of a run are done by its steps in the order of `line`, if they are in the present one.
+
+    `line` has the steps that are left.
+    """
+    from htn.verify import validate  # noqa: PLC0415 - most plans came of no tasks
+
+    hierarchy = state.hierarchy
+    assert hierarchy is not None  # noqa: S101 - or else there are no tasks
+    left = set(line)
+    ids = (*(id_ for id_ in hierarchy.steps if id_ not in left), *(id_ for id_ in line if id_ in hierarchy.steps))
+    place = {id_: at for at, id_ in enumerate(ids)}
+
+    def is_valid(hierarchy: Hierarchy) -> bool:
+        steps = tuple([state.steps[id_].step for id_ in hierarchy.steps])
+        return validate(hierarchy.problem, Plan(steps, hierarchy.problem, hierarchy.tree)).valid
+
+    def moved(node: Any) -> Any:
+        return node if node.step is None else replace(node, step=place[hierarchy.steps[node.step]])
+
+    tree = replace(hierarchy.tree, nodes=tuple([moved(node) for node in hierarchy.tree.nodes]))
+    return is_valid(replace(hierarchy, tree=tree, steps=ids)) or not is_valid(hierarchy)
+
+
 def _numbered(hierarchy: Hierarchy) -> Hierarchy:
     """Return the same with the steps numbered anew: those that are not in the decomposition any more have no number."""
     tree = hierarchy.tree

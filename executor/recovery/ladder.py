@@ -9,6 +9,7 @@ from typing import Final
 
 from executor.learning.pricing import Pricing
 from executor.looking.survey import Survey
+from executor.record.answers import RETRY
 from executor.record.events import Event, Rung, RungTaken
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
@@ -47,9 +48,8 @@ class Ladder:
         self.replanning = Replanning(self.state, self.emit, self.options, self.recovery, self.pricing)
         self.questions = Questions(self.state, self.emit, self.asking)
         self.compensation = Compensation(
-            self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit
+            self.state, self.emit, self.survey.lookout, self.options.problem, self.recovery.time_limit, self.reasons
         )
-
         self.following = Following(self.state, self.emit, self.options, self.recovery, self.pricing, self.reasons)
 
     @property
@@ -122,7 +122,7 @@ class Ladder:
                 return await self.replanning.replan(about)
             case Rung.ASK if self.asking.ask is not None:
                 return await self._ask(about)
-            case Rung.COMPENSATE:
+            case Rung.COMPENSATE if not self.state.open_questions:
                 return await self.compensation.begin(about)
         return False
 
@@ -132,7 +132,7 @@ class Ladder:
         return await self.survey.everywhere() and await self.replanning.patch(about)
 
     async def _ask(self, about: str) -> bool:
-        if not await self.questions.is_worth_a_try(about, self.reasons):
+        if await self.questions.ask_for_another_try(about, self.reasons) != RETRY:
             return False
         self.emit(RungTaken(Rung.ASK, about, "somebody says that it is worth another try"))
         return await self.replanning.anew(about)

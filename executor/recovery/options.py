@@ -7,17 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from executor.plans.supposed import supposed
+from executor.plans.supposed import looks, supposed
 from executor.record.allowance import can_be_paid, left_of
 from executor.record.failures import Tried
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
-from planner.model import Atom, Goal, Or, Problem
+from planner.model import Atom, Goal, Problem
 from planner.model.hidden import decided, narrowed
 from planner.plan import Step
 from planner.records import replace
+from planner.repair.bans import without_actions
 from planner.repair.regression import Unclear, furthest
 from planner.validate import Simulation
 from planner.validate.constraints import Watches
@@ -110,7 +111,19 @@ class Options:
         """Return how many of the steps that are left need not be done any more: all others still work after those.
 
         It is the furthest point of the plan whose conditions hold (Fikes, Hart, Nilsson 1972). None where nothing does.
+        A step that looks at what a later one supposes is still to be done while nobody knows.
         """
+        found = self._furthest_by_state()
+        left = self.left() if found else []
+        if not found or not any(record.plan.supposes for record in left):
+            return found
+        pairs = looks(self.state.domain, [record.step for record in left], [record.plan for record in left])
+        open_looks = [at for at, _, fact in pairs if self.state.beliefs.holds(fact) is None]
+        start = min([found, *open_looks])
+        return start if start == found or self.still_works(left[start:]) else found
+
+    def _furthest_by_state(self) -> int | None:
+        """Return the same, as if all suppositions were known to be right."""
         left, now = self.left(), Simulation(self.problem())
         is_free = self.state.watches is None and not self.fixed()
         if is_free and not any((each.step.action, each.step.arguments) in self.state.tried for each in left):
@@ -150,13 +163,7 @@ class Options:
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
-        if not self.without_handler:
-            return problem
-        actions = {
-            name: replace(action, requires=Or(())) if name in self.without_handler else action
-            for name, action in problem.domain.actions.items()
-        }
-        return replace(problem, domain=replace(problem.domain, actions=actions))
+        return without_actions(problem, self.without_handler)
 
     def barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""
@@ -165,7 +172,8 @@ class Options:
 
     def never(self) -> set[Step]:
         """Return the ground actions that are not to be tried any more."""
-        return {Step(*key) for key, each in self.state.tried.items() if _is_over(each)}
+        spent = {Step(*key) for key, each in self.state.tried.items() if _is_over(each)}
+        return spent | self.state.irreversible.barred()
 
     def repeats(self, steps: Iterable[Step]) -> bool:
         """Return whether `steps` would lead to trying again, in a state in which it failed, what has failed."""

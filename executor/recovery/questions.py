@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from executor.record.events import Asked, Event, StepEnded
-from executor.record.facts import Note, Provenance
+from executor.record.facts import ANSWER, Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
@@ -41,7 +41,7 @@ class Questions:
             return StepEnded(record.id, StepStatus.FAILED, reason, None, (), repeatable=False)
         beliefs = self.state.beliefs
         notes = [
-            Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, "answer")
+            Note(each.fact, each.holds if happened else not each.holds, Provenance.REPORTED, ANSWER)
             for each in record.awaited
         ]
         again = StepStatus.PENDING if record.attempts < MOST_TRIES else StepStatus.FAILED
@@ -49,18 +49,23 @@ class Questions:
         reason = "somebody says that it happened" if happened else "somebody says that it did not happen"
         return StepEnded(record.id, status, reason, None, tuple(beliefs.would_change(notes)))
 
-    async def is_worth_a_try(self, about: str, reasons: Iterable[str]) -> bool:
-        """Ask what to do, with what is known; return whether somebody says that it is worth another try."""
+    async def ask_for_another_try(self, about: str, reasons: Iterable[str]) -> str | None:
+        """Ask what to do, with what is known; return `RETRY` or `GIVE_UP`, None while nobody has said.
+
+        Whoever has given up what `about` names is not asked again.
+        """
         for number in count(1):
             question = f"stuck:{about or 'goal'}:{number}"
             if question not in self.state.answers:
                 break
+            if meant(self.state.answered[question], self.state.answers[question]) == GIVE_UP:
+                return GIVE_UP
         text = f"The run cannot go on: {'; '.join(reasons) or 'the plan does not work'}. What now?"
         record = self.state.steps.get(about)
         known = self._known(record) if record else ()
         asked = Asked(question, about, text, (RETRY, GIVE_UP), known)
         answer = await self.asking.answer(asked)
-        return answer is not None and meant(asked, answer) == RETRY
+        return None if answer is None else meant(asked, answer)
 
     def _known(self, record: StepRecord) -> tuple[str, ...]:
         """Return what is known about a step, in words."""

@@ -80,7 +80,8 @@ class Replanning:
 
     async def anew(self, about: str) -> bool:
         """Find another plan, by whatever steps, as somebody says that it is worth another try."""
-        return await self._search(Rung.REPLAN, about, forbidden=set(), not_first=set())
+        barred = self.state.irreversible.barred()
+        return await self._search(Rung.REPLAN, about, forbidden=barred, not_first=set())
 
     async def improve(self, about: str) -> bool:
         """Find a plan that is better than the one at hand as things are, which works; return whether there is one."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from executor.ending import ended
 from executor.plans.supposed import supposed
 from executor.record.answers import YES, meant
-from executor.record.events import GoalDropped, RunEnded
+from executor.record.events import GoalDropped, RunEnded, StepEnded
+from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import TROUBLE, RunStatus, StepStatus
 from executor.record.steps import StepRecord
 from executor.recovery.ladder import Ladder
 from executor.recovery.limits import Limits
 from executor.steps.stepping import Stepper
+from planner.model import Atom
 
 MISSED: Final = "the goal does not hold"
 
@@ -123,9 +125,24 @@ class Supervisor:
             return None
         if trouble and not self.state.has_aim:
             return None
-        if await self.ladder.climb(trouble, is_asked_by=asker):
+        if self._reopen_doubt() or await self.ladder.climb(trouble, is_asked_by=asker):
             return None
         return await self._give_up(trouble)
+
+    def _reopen_doubt(self) -> bool:
+        """Put irreversible steps in doubt about whose effects observers disagree by now; return whether any is."""
+        doubtful = [each for each in self.state.irreversible.done() if self._is_unknown(each.effects)]
+        for each in doubtful:
+            unknown = next(fact for fact in each.effects if self.state.beliefs.holds(fact) is None)
+            why = self.state.beliefs.note(unknown).source or f"nobody can say whether {unknown} holds"
+            awaited = tuple([Note(fact, holds, Provenance.ASSUMED) for fact, holds in each.effects.items()])
+            reason = f"it was done, but {why}"
+            self.ladder.emit(StepEnded(each.step, StepStatus.IN_DOUBT, reason, repeatable=False, awaited=awaited))
+            self._seen.discard(each.step)
+        return bool(doubtful)
+
+    def _is_unknown(self, facts: Iterable[Atom]) -> bool:
+        return any(self.state.beliefs.holds(fact) is None for fact in facts)
 
     def _pass(self, failed: Sequence[StepRecord]) -> None:
         """Go on without steps that failed."""
@@ -143,7 +160,7 @@ class Supervisor:
             return None
         if goes_on or not self.state.has_aim:
             return await self._give_up(failed)
-        return None if await self.ladder.climb([]) else await self._give_up([])
+        return None if self._reopen_doubt() or await self.ladder.climb([]) else await self._give_up([])
 
     def _drop_lost_wishes(self) -> bool:
         """Give up the soft goals that do not hold, if the hard goal does; return whether there were any."""
@@ -169,13 +186,13 @@ class Supervisor:
         if self.state.is_undoing:
             return await self.undone(trouble)
         reason = "; ".join([*(_reasons(trouble) or self._asked or [MISSED]), *self.ladder.reasons])
-        return ended(self.state, RunStatus.WAITING if self.state.questions else RunStatus.FAILED, reason)
+        return ended(self.state, RunStatus.WAITING if self.state.open_questions else RunStatus.FAILED, reason)
 
     async def undone(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
         left = await self.ladder.compensation.end()
         reason = "; ".join([*(self.state.given_up or [MISSED]), *_reasons(trouble), *left])
-        if left and self.state.questions:
+        if left and self.state.open_questions:
             return ended(self.state, RunStatus.WAITING, reason)
         return ended(self.state, RunStatus.FAILED if left else RunStatus.COMPENSATED, reason)
 

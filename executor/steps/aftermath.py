@@ -70,7 +70,7 @@ class Aftermath:
         if len(ways) > 1:
             judge, said = partial(self._judged, action, got, looked, told), got.result.observed
             found = as_it_came_out(ways, judge, looked, self.state.beliefs, observed=said, doubt=got.in_doubt)
-        found = self._settled(record, action, found)
+        found = self._settled(record, action, _disputed(action, found, looked, ways))
         if found.status.is_done:
             outcome = "" if found.way is None else labels(action)[found.way]
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
@@ -84,7 +84,8 @@ class Aftermath:
             if left and not others and UNPAID not in found.reason and found.status is StepStatus.FAILED:
                 found = replace(found, reason=f"{found.reason}; {UNTRIED}")
         in_doubt = found.status is StepStatus.IN_DOUBT
-        repeatable = not in_doubt and (found.known or not got.begun or is_harmless(action))
+        nothing_lost = found.absent if "irreversible" in action.tags else found.known or is_harmless(action)
+        repeatable = not in_doubt and (nothing_lost or not got.begun)
         awaited = _awaited(wanted) if in_doubt else ()
         end = StepEnded(record.id, found.status, found.reason, result, found.notes, repeatable, awaited)
         if others:
@@ -141,6 +142,15 @@ class Aftermath:
         if found.status is StepStatus.IN_DOUBT and is_harmless(action):
             return replace(found, status=StepStatus.FAILED)
         return found
+
+
+def _disputed(action: Action, found: Judgement, looked: Looked, ways: Sequence[Expected]) -> Judgement:
+    """Return that an irreversible step is in doubt where observers contradict each other about its effects."""
+    if "irreversible" not in action.tags:
+        return found
+    changed = {fact for way in ways for fact in (*way.changed, *way.items)}
+    reasons = [each.source for each in looked.notes if each.holds is None and each.fact in changed]
+    return replace(found, status=StepStatus.IN_DOUBT, reason=reasons[0]) if reasons else found
 
 
 def _awaited(wanted: Expected) -> tuple[Note, ...]:

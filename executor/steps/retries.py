@@ -32,14 +32,15 @@ def callable_next(
 ) -> list[Skill]:
     """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
 
-    None may where that could do twice what is not idempotent. Else each is called as often as retries are allowed; one
+    None may where that could do twice what is not idempotent: what a handler says of itself is enough where the policy
+    names `retries`, but never for an irreversible action. Else each is called as often as retries are allowed; one
     that was not called yet may be also where no retries are left.
     """
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
         return []
     action = skills[0].action
     says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
-    vouched = bool(policy.retries) and says_that_it_failed
+    vouched = bool(policy.retries) and says_that_it_failed and "irreversible" not in action.tags
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])

@@ -145,6 +145,11 @@ class Stepper:
         if refused:
             self._failed(record, refused, another, repeatable=False)
             return
+        if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
+            # an approval that was given stays given: it is asked for once, with these values
+            question = (record.wait or {}).get("question") or f"approve:{record.id}"
+            self.emit(StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
+            return
         await self._tried(record, action, (values, sources), another)
 
     async def _filled_in(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
@@ -246,6 +251,7 @@ class Stepper:
         reason = await self.conditions.unmet(record, action)
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
+        reason = reason or self.state.why_not_again(record)
         if not reason and not self.world.skills.get(action.name):
             reason = f"{action.name} has no handler"
         return reason

@@ -1,0 +1,359 @@
+"""Irreversible steps: late, never twice, never part of an undo, and held back while somebody is asked."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from executor import ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
+from executor.plans.deferral import defer, linearise
+from executor.record.events import Asked, StepStarted
+from executor.recovery.policy import Rung
+from executor.testing import run_virtual
+from executor.world.policy import Policy
+from planner import Domain
+
+MODELS = ("sequential", "parallel", "dag", "reactive")
+
+
+class Shop:
+    """A world of actions without parameters; observers are conclusive and see what `truth` has."""
+
+    def __init__(self, **actions):
+        self.domain, self.truth, self.calls = Domain("shop"), set(), []
+        for name, options in actions.items():
+            self.domain.action(name, {}, **options)
+        self.world = World(self.domain)
+        self.does = {}
+        for name, options in actions.items():
+            self.world.handler(name)(self._handler(name, options.get("provides", [])))
+
+    def _handler(self, name, provides):
+        async def handler():
+            self.calls.append(name)
+            if name in self.does:
+                return self.does[name]()
+            for fact in provides:
+                (self.truth.discard if fact.startswith("not ") else self.truth.add)(fact.removeprefix("not "))
+            return None
+
+        return handler
+
+    def watch(self, *facts, conclusive=True):
+        for fact in facts:
+            self.world.observer(fact, conclusive=conclusive)(lambda fact=fact: fact in self.truth)
+        return self
+
+    def run(self, goal, run=None, **options):
+        return run_virtual(Executor(self.world, **options).run(self.domain.problem(goal=goal), run=run))
+
+
+def fails():
+    return ActionResult.failed("no")
+
+
+def raises():
+    raise ConnectionError("down")
+
+
+PAY = {"provides": ["paid"], "tags": ["irreversible"]}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_undo_contains_no_irreversible_step(model):
+    shop = Shop(
+        open_ticket={"provides": ["open"]},
+        pay={"requires": ["open"], **PAY},
+        close={"requires": ["open", "paid"], "provides": ["not open", "closed"]},
+        ship={"requires": ["open"], "provides": ["shipped"]},
+    ).watch("open", "closed", "shipped", "paid")
+    shop.does["ship"] = raises
+    outcome = shop.run(["shipped"], model=model)
+    assert "pay" not in shop.calls
+    assert outcome.status is RunStatus.FAILED
+    assert "open is not as before: no reversible steps restore it" in outcome.reason
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_reversible_steps_that_may_fail_come_first(model):
+    shop = Shop(
+        pay=PAY,
+        check_fraud={"provides": ["checked"]},
+        mail={"requires": ["paid", "checked"], "provides": ["mailed"]},
+    ).watch("paid", "checked", "mailed")
+    shop.does["check_fraud"] = raises
+    outcome = shop.run(["mailed"], model=model)
+    assert set(shop.calls) == {"check_fraud"}
+    assert outcome.status is RunStatus.FAILED
+    shop.calls.clear()
+    del shop.does["check_fraud"]
+    assert shop.run(["mailed"], model=model).succeeded
+    assert shop.calls == ["check_fraud", "pay", "mail"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_plans_written_by_hand_are_reordered_too_and_dependencies_kept(model):
+    shop = Shop(pay=PAY, first={"provides": ["a"]}, second={"provides": ["b"]}).watch("paid", "a", "b")
+    steps = [
+        {"id": "s1", "action": "pay", "arguments": {}},
+        {"id": "s2", "action": "first", "arguments": {}, "depends_on": ["s1"]},
+        {"id": "s3", "action": "second", "arguments": {}},
+    ]
+    plan = ActionPlan.model_validate({"steps": steps, "model": model, "goal": ["paid", "a", "b"]})
+    assert run_virtual(Executor(shop.world).run(plan)).succeeded
+    assert shop.calls == ["second", "pay", "first"]
+
+
+def random_order(seed):
+    draw = random.Random(seed)
+    order = [f"s{number}" for number in range(draw.randrange(1, 9))]
+    before = {later: {earlier for earlier in order[:at] if draw.random() < 0.25} for at, later in enumerate(order)}
+    return order, before, {id_ for id_ in order if draw.random() < 0.4}
+
+
+def ancestors(id_, before):
+    found, stack = set(), [id_]
+    while stack:
+        fresh = set(before.get(stack.pop(), ())) - found
+        found |= fresh
+        stack += fresh
+    return found
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_deferral_keeps_the_order_and_puts_nothing_irreversible_before_what_does_not_need_it(seed):
+    order, before, irreversible = random_order(seed)
+    deferred = defer(order, before, irreversible)
+    line = linearise(order, deferred)
+    assert sorted(line) == sorted(order), "there is no cycle"
+    assert all(before[id_] <= deferred[id_] for id_ in order)
+    ranks = {id_: at for at, id_ in enumerate(line)}
+    for id_ in line:
+        if id_ in irreversible:
+            later = [each for each in line if ranks[each] > ranks[id_] and each not in irreversible]
+            for each in later:
+                needed = ancestors(each, before) & irreversible
+                assert any(ranks[other] >= ranks[id_] for other in needed), "it waits for this or a later one"
+
+
+def disputing(shop):
+    """Have two observers disagree about the payment, as long as it was made."""
+    shop.world.observer("paid")(lambda: "paid" in shop.truth)
+    shop.world.observer("paid")(lambda: False)
+    return shop
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_irreversible_is_repeated_while_observers_disagree(model):
+    shop = disputing(Shop(pay=PAY))
+    outcome = shop.run(["paid"], model=model)
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert shop.calls == ["pay"]
+    assert "saw paid" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls", "status"),
+    [("it happened", 1, RunStatus.UNVERIFIED), ("it did not happen", 2, RunStatus.IN_DOUBT)],
+)
+def test_a_person_settles_what_observers_disagree_about(tmp_path, answer, calls, status):
+    shop = disputing(Shop(pay=PAY))
+    journal = tmp_path / "runs.db"
+    assert shop.run(["paid"], run="r", journal=journal).status is RunStatus.IN_DOUBT
+    again = Executor(shop.world, journal=journal, ask="later")
+    outcome = run_virtual(again.resume("r"))
+    assert outcome.status is RunStatus.IN_DOUBT
+    (question,) = outcome.questions
+    outcome = run_virtual(again.resume("r", answers={question.question: answer}))
+    assert outcome.status is status
+    assert shop.calls == ["pay"] * calls
+
+
+def test_observers_that_disagree_later_bring_a_step_back_into_doubt():
+    shop = Shop(pay=PAY, pack={"requires": ["paid"], "provides": ["packed"]}).watch("packed")
+    shop.world.observer("paid")(lambda: "paid" in shop.truth)
+    shop.world.observer("paid")(lambda: "paid" in shop.truth and "packed" not in shop.truth)
+    outcome = shop.run(["paid", "packed"])
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert shop.calls == ["pay", "pack"]
+
+
+def test_observers_have_their_time_before_they_are_taken_to_disagree():
+    shop, looks = Shop(pay=PAY), itertools.count()
+    shop.world.observer("paid")(lambda: "paid" in shop.truth)
+    shop.world.observer("paid", settle_within=60)(lambda: "paid" in shop.truth and next(looks) > 3)
+    outcome = shop.run(["paid"])
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert shop.calls == ["pay"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("conclusive", [False, True])
+@pytest.mark.parametrize("failure", [fails, raises, lambda: None])
+def test_only_a_conclusive_look_permits_another_attempt(model, conclusive, failure):
+    """The handler fails, raises, or says that it succeeded, and the observer sees nothing."""
+    shop = Shop(pay=PAY, top_up={"provides": ["funds"]}).watch("paid", conclusive=conclusive)
+    shop.does["pay"] = failure
+    shop.world.policies["pay"] = Policy(retries=2, backoff=0, jitter=0)
+    outcome = shop.run(["paid"], model=model)
+    assert not outcome.succeeded
+    assert (len(shop.calls) > 1) is conclusive
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_was_done_unseen_is_not_done_again_by_another_plan(model):
+    """The replica never sees the payment; what packing needs breaks, and the plan is made anew."""
+    shop = Shop(pay=PAY, pack={"requires": ["paid"], "provides": ["packed"]}).watch("packed")
+    shop.does["pay"] = lambda: shop.truth.add("paid")
+    shop.world.observer("paid")(lambda: False)
+    outcome = shop.run(["packed"], model=model)
+    assert shop.calls == ["pay"]
+    assert outcome.status is RunStatus.FAILED
+
+
+def test_a_plan_may_take_an_irreversible_step_twice_on_purpose():
+    shop = Shop(
+        launch={"provides": ["up"], "tags": ["irreversible"]},
+        land={"requires": ["up"], "provides": ["not up", "landed"]},
+        rest={"requires": ["landed"], "provides": ["rested"]},
+    ).watch("up", "landed", "rested")
+    actions = ("launch", "land", "rest", "launch")
+    steps = [{"id": f"s{at}", "action": name, "arguments": {}} for at, name in enumerate(actions)]
+    plan = ActionPlan.model_validate({"steps": steps, "goal": ["up", "rested"]})
+    assert run_virtual(Executor(shop.world).run(plan)).succeeded
+    assert shop.calls == ["launch", "land", "rest", "launch"]
+
+
+def test_a_killed_run_remembers_what_must_not_be_repeated(tmp_path):
+    shop = Shop(pay=PAY, pack={"requires": ["paid"], "provides": ["packed"]})
+    shop.world.observer("packed", conclusive=True)(lambda: "packed" in shop.truth)
+    shop.does["pack"] = fails
+    executor = Executor(shop.world, journal=tmp_path / "runs.db", ask="later")
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["packed"]), run="r"))
+    assert outcome.status is RunStatus.WAITING
+    (question,) = outcome.questions
+    again = Executor(shop.world, journal=tmp_path / "runs.db", ask="later")
+    del shop.does["pack"]
+    outcome = run_virtual(again.resume("r", answers={question.question: "try again"}))
+    assert outcome.succeeded
+    assert shop.calls.count("pay") == 1
+    assert again.state_of("r").irreversible.barred() != set()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_open_question_holds_irreversible_steps_back(model):
+    shop = Shop(
+        send={"provides": ["sent"], "tags": ["needs_approval"]},
+        pay=PAY,
+        note={"provides": ["noted"]},
+    ).watch("sent", "paid", "noted")
+    executor = Executor(shop.world, model=model, ask="later")
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["sent", "paid", "noted"]), run="r"))
+    assert outcome.status is RunStatus.WAITING
+    assert "pay" not in shop.calls
+    outcome = run_virtual(executor.resume("r", answers={"approve:" + outcome.questions[0].step: "yes"}))
+    assert outcome.succeeded
+    assert shop.calls[-1] == "pay"
+
+
+def test_approved_steps_wait_for_the_other_answers():
+    pay = {"tags": ["irreversible", "needs_approval"]}
+    shop = Shop(pay_one={"provides": ["one"], **pay}, pay_two={"provides": ["two"], **pay}).watch("one", "two")
+    executor = Executor(shop.world, model="dag", ask="later")
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["one", "two"]), run="r"))
+    first, second = [each.question for each in outcome.questions]
+    outcome = run_virtual(executor.resume("r", answers={first: "yes"}))
+    assert (outcome.status, shop.calls) == (RunStatus.WAITING, [])
+    outcome = run_virtual(executor.resume("r", answers={second: "yes"}))
+    assert outcome.succeeded
+    assert sorted(shop.calls) == ["pay_one", "pay_two"]
+
+
+def stuck():
+    shop = Shop(
+        book={"provides": ["booked"]},
+        cancel={"requires": ["booked"], "provides": ["not booked"]},
+        fly={"requires": ["booked"], "provides": ["gone"]},
+    ).watch("booked", "gone")
+    shop.does["fly"] = fails
+    return shop
+
+
+@pytest.mark.parametrize("ask", ["later", lambda _: None])
+def test_nothing_is_undone_while_a_question_is_open(ask):
+    shop = stuck()
+    executor = Executor(shop.world, ask=ask)
+    outcome = run_virtual(executor.run(shop.domain.problem(goal=["gone"]), run="r"))
+    assert outcome.status is RunStatus.WAITING
+    assert "cancel" not in shop.calls
+    (question,) = outcome.questions
+    outcome = run_virtual(executor.resume("r", answers={question.question: "give up"}))
+    assert outcome.status is RunStatus.COMPENSATED
+    assert shop.calls[-1] == "cancel"
+
+
+def test_approvals_say_what_a_step_is_for():
+    asked, seen = {}, []
+    shop = Shop(
+        book={"provides": ["booked"], "tags": ["needs_approval"]},
+        cancel={"requires": ["booked"], "provides": ["not booked"], "tags": ["needs_approval"]},
+        fly={"requires": ["booked"], "provides": ["gone"]},
+        swim={"requires": ["booked"], "provides": ["gone"], "tags": ["needs_approval"], "cost": 9},
+    ).watch("booked", "gone")
+    shop.does["fly"] = shop.does["swim"] = fails
+
+    def approve(request):
+        asked[request.action] = (request.purpose, request.undoes)
+        return True
+
+    outcome = shop.run(["gone"], approve=approve, listeners=(seen.append,))
+    assert outcome.status is RunStatus.COMPENSATED
+    assert asked == {"book": ("plan", ()), "swim": ("patch", ()), "cancel": ("undo", ("s1",))}
+    texts = {each.purpose: each.text for each in seen if isinstance(each, Asked)}
+    assert texts == {
+        "plan": "May book() be done?",
+        "patch": "May swim() be done (patch after s2)?",
+        "undo": "May cancel() be done to undo book()?",
+    }
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_person_may_be_asked_and_then_something_irreversible_is_done(model):
+    shop = Shop(
+        ask_customer={"senses": ["agreed"], "tags": ["read_only"]},
+        pay={"requires": ["agreed"], **PAY},
+    ).watch("paid")
+    shop.does["ask_customer"] = lambda: ActionResult(observed=["agreed"])
+    problem = shop.domain.problem(goal=["paid"], unknown=["agreed"])
+    outcome = run_virtual(Executor(shop.world, model=model).run(problem))
+    assert outcome.succeeded, outcome.reason
+    assert shop.calls == ["ask_customer", "pay"]
+
+
+def test_an_unsure_answer_is_not_enough_for_something_irreversible():
+    shop = Shop(
+        ask_customer={"senses": ["agreed"], "tags": ["read_only"]},
+        pay={"requires": ["agreed"], **PAY},
+    ).watch("paid")
+    shop.does["ask_customer"] = lambda: ActionResult(observed=["agreed"], confidence=0.5)
+    outcome = run_virtual(Executor(shop.world).run(shop.domain.problem(goal=["paid"], unknown=["agreed"])))
+    assert not outcome.succeeded
+    assert "pay" not in shop.calls
+
+
+def test_steps_begin_in_the_deferred_order_and_the_journal_has_it(tmp_path):
+    shop = Shop(pay=PAY, check={"provides": ["checked"]}).watch("paid", "checked")
+    seen = []
+    outcome = shop.run(["paid", "checked"], listeners=(seen.append,), journal=tmp_path / "runs.db")
+    begun = [outcome.state.steps[each.step].step.action for each in seen if isinstance(each, StepStarted)]
+    assert begun == ["check", "pay"]
+    assert {each.status for each in outcome.steps} == {StepStatus.SUCCEEDED}
+
+
+def test_whoever_forbids_undoing_has_nothing_undone():
+    shop = stuck()
+    outcome = shop.run(["gone"], recovery=Recovery(rungs=(Rung.PATCH,)))
+    assert outcome.status is RunStatus.FAILED
+    assert "cancel" not in shop.calls
