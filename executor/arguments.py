@@ -13,6 +13,7 @@ from executor.learning.options import Learning
 from executor.plans.action_plan import ActionPlan, ExecutionModel
 from executor.recovery.asking import LATER
 from executor.recovery.policy import Recovery
+from executor.world.threads import is_asynchronous
 from executor.world.world import World
 from planner.errors import InputError, did_you_mean
 
@@ -22,7 +23,12 @@ def _is_function(value: Any) -> bool:
 
 
 def _are_listeners(value: Any) -> bool:
-    return isinstance(value, tuple | list) and all(callable(each) or isinstance(each, Follower) for each in value)
+    return isinstance(value, tuple | list) and all(is_listener(each) or isinstance(each, Follower) for each in value)
+
+
+def is_listener(value: Any) -> bool:
+    """Return whether `value` can be told events: an asynchronous function would never be awaited."""
+    return callable(value) and not is_asynchronous(value)
 
 
 Kinds = Mapping[str, tuple[Callable[[Any], bool], str, str]]
@@ -59,7 +65,7 @@ _PARTS: Final[Kinds] = {
         "a function of the question, None, or 'later'",
         "'later' leaves questions open",
     ),
-    "listeners": (_are_listeners, "a tuple of functions and followers", "such as listeners=(print,)"),
+    "listeners": (_are_listeners, "a tuple of plain functions and followers", "such as listeners=(print,)"),
 }
 _CHOICES: Final = {"model": (None, *get_args(ExecutionModel)), "durability": get_args(Durability)}
 

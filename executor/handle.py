@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from executor.arguments import is_listener
 from executor.errors import RunError
 from executor.follow.listeners import Audience
 from executor.learning.pricing import Pricing
@@ -31,14 +32,16 @@ from executor.run import Loop
 from executor.steps.filling import Fill
 from executor.steps.perform import checked
 from executor.steps.stepping import Stepper
+from executor.world.containment import containment, said, shown, text_from
 from executor.world.data import dumped
 from executor.world.results import ActionResult, Wait
-from planner.errors import InputError
+from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
 
 if TYPE_CHECKING:
     from executor.engine import Executor
 
+_LISTENING: Final = "asynchronous code follows a run by `async for event in run.events()`"
 KEPT: Final = frozenset({"StepProgress"})
 """Events that the journal does not keep."""
 BEGUN: Final = {"RunStarted": "ACTIVE", "RunResumed": "ACTIVE"}
@@ -268,7 +271,8 @@ class Run:
 
     def answer(self, question: str, answer: Any) -> None:
         """Answer an open question; raises `RunError` where it is none, and `InputError` for what is no answer."""
-        self._at_home(lambda: self._answer(question, answer))
+        plain = text_from(answer) if issubclass(type(answer), str) else answer
+        self._at_home(lambda: self._answer(question, plain))
 
     def check_answer(self, question: str, answer: Any) -> None:
         """Raise as `answer` does."""
@@ -279,7 +283,7 @@ class Run:
         if not is_clear(asked, answer):
             why = ", or 'no: …' with the reason" if is_approval(asked) else ""
             hint = f"say one of: {', '.join(asked.choices)}{why}"
-            raise InputError(f"{answer!r} is no answer to {question!r}", hint=hint)
+            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=hint)
 
     def _answer(self, question: str, answer: Any) -> None:
         self.check_answer(question, answer)
@@ -287,7 +291,9 @@ class Run:
         self._loop.wake()
 
     def listen(self, listener: Callable[[Event], None]) -> None:
-        """Have every event told to `listener`."""
+        """Have every event told to `listener`, a plain function; raises `InputError` for anything else."""
+        if not is_listener(listener):
+            raise InputError(f"a listener is a plain function, not {shown(listener)}", hint=_LISTENING)
         self.audience.add(listener)
 
     def start(self, work: Coroutine[Any, Any, Outcome]) -> None:
@@ -340,6 +346,12 @@ def _settle(done: Future[Done], act: Callable[[], Done]) -> None:
 
 def _result(result: Any) -> ActionResult:
     """Return what comes from outside for a step as a result; raises `InputError` where it is none."""
-    if isinstance(result, Wait):
+    if issubclass(type(result), Wait):
         raise InputError("a step that waits is completed by a result, not by another Wait")
-    return checked(result)
+    try:
+        with containment():
+            return checked(result)
+    except ForethoughtError:
+        raise
+    except Exception as error:  # values may do anything when they are looked into
+        raise InputError(f"{shown(result)} is no result: {said(error)}") from error

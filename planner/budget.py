@@ -39,6 +39,10 @@ class LimitReached(BaseException):
         self.stopped_by = stopped_by
 
 
+class Alarm(LimitReached):
+    """The clock of a time limit ended the work: a signal raised this wherever the main thread was."""
+
+
 def check_limits(time_limit: Any, memory_limit: Any) -> None:
     """Raise `InputError` for what is no limit; seconds may be 0, as when other work has used them up."""
     if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) >= 0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +12,8 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from executor.agent.proposals import Proposal
 from executor.plans.action_plan import PlanStep
 from executor.record.answers import refusal
-from executor.recovery.asking import Callback, Request
+from executor.recovery.asking import Callback, Request, decision
+from executor.world.containment import log_failure
 from executor.world.threads import called
 from planner.model import Action
 from planner.plan import Plan
@@ -35,11 +35,9 @@ async def confirmed(confirm: Confirm, proposal: Proposal) -> bool | None:
     if confirm is None:
         return None
     try:
-        given = await called(lambda: confirm(proposal), {})
-        if inspect.isawaitable(given):
-            given = await given
-    except Exception:  # noqa: BLE001 - whatever a callback raises, nobody has decided
-        _LOG.exception("nobody has said whether this is meant: %s", proposal.words)
+        given = decision(await called(partial(confirm, proposal), {}))
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, nobody has decided
+        log_failure(_LOG, "nobody has said whether this is meant: %s", proposal.words, error=error)
         return None
     return None if given is None else not refusal(given, "it")
 

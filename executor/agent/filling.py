@@ -23,9 +23,10 @@ from executor.world.data import text_of
 from executor.world.results import Metrics
 from planner.documents.atoms import Notation
 from planner.model import DataParameter
-from planner.model.actions import REQUIRED
 from planner.records import dataclass, field, replace
 
+NOTHING: Final = frozenset({"null", '""', "[]", "{}"})
+"""JSON of results that say nothing."""
 LONGEST: Final = 2_000
 """Characters that are shown of one value."""
 MOST_RESULTS: Final = 20
@@ -118,7 +119,8 @@ class Filler:
         yield Part("The goal", goal)
         what = " ".join(action.description.split())
         yield Part("The step", f"{request.record.step}{f': {what}' if what else ''}")
-        known = [f"{name} = {_short(value)}" for name, value in self.given.items() if state.memory.get(name) == value]
+        same = {name: value for name, value in self.given.items() if text_of(state.memory.get(name)) == text_of(value)}
+        known = [f"{name} = {_short(value)}" for name, value in same.items()]
         if known:
             yield Part("What is known", "\n".join(known))
         if self.words:
@@ -128,11 +130,12 @@ class Filler:
         """Yield what steps returned, and left in working memory."""
         for id_ in state.finished[-MOST_RESULTS:]:
             record = state.steps[id_]
-            if record.result is not None and (record.result.get("data") or record.result.get("text")):
-                told = {name: record.result[name] for name in ("text", "data") if record.result.get(name)}
+            result = record.result or {}
+            told = {name: result[name] for name in ("text", "data") if text_of(result.get(name)) not in NOTHING}
+            if told:
                 yield Part(f"Result of {record.step}", _short(told), Origin.TOOL)
         for name, value in state.memory.to_dict().items():
-            if name not in self.given or self.given[name] != value:
+            if name not in self.given or text_of(self.given[name]) != text_of(value):
                 yield Part(f"In memory: {name}", _short(value), Origin.TOOL)
 
 
@@ -166,7 +169,7 @@ def answer_of(request: FillRequest) -> type[Filled]:
 
 def required(request: FillRequest) -> list[DataParameter]:
     """Return the open parameters that have no default."""
-    return [each for each in request.parameters if each.default is REQUIRED or each.default == REQUIRED]
+    return [each for each in request.parameters if not each.has_default]
 
 
 def _question(request: FillRequest, asked: str) -> str:

@@ -16,7 +16,6 @@ from planner.declare.syntax import is_name
 from planner.declare.words import either
 from planner.errors import InputError, did_you_mean
 from planner.model import Action, DataParameter, DomainModel, TypeHierarchy
-from planner.model.actions import REQUIRED
 
 Types = tuple[str, ...]
 
@@ -125,9 +124,8 @@ class Vocabulary:
                 yield where.error("missing-parameter", f"{action.name} lacks a value for {name!r}", "parameters")
 
     def _is_filled(self, parameter: DataParameter) -> bool:
-        has_default = parameter.default is not REQUIRED and parameter.default != REQUIRED
         by_model = self._model and not parameter.fixed
-        return has_default or by_model or parameter.name in self._memory or parameter.source is not None
+        return parameter.has_default or by_model or parameter.name in self._memory or parameter.source is not None
 
     def _typed(self, where: Where, action: Action, parameter: DataParameter, value: Any) -> Iterator[PlanFinding]:
         key = action.name, parameter.name
@@ -187,9 +185,8 @@ def unprovided(
         action = resolve_action(domain, step.action)
         facts = dict(wanted_facts(action, step, step.step(domain)))
         for parameter in action.data:
-            has_default = parameter.default is not REQUIRED and parameter.default != REQUIRED
-            is_open = parameter.name in facts and (step.id, parameter.name) not in sources and not has_default
-            if is_open and facts[parameter.name].predicate not in fit[step.id]:
+            is_open = parameter.name in facts and (step.id, parameter.name) not in sources
+            if is_open and not parameter.has_default and facts[parameter.name].predicate not in fit[step.id]:
                 message = f"no step before it provides {facts[parameter.name]}, with which {parameter.name!r} comes"
                 hint = "give its value under 'parameters', unless working memory has it"
                 yield Where.of(number, step).warning("missing-parameter", message, "parameters", hint=hint)

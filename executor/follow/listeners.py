@@ -13,7 +13,8 @@ from typing import Protocol, runtime_checkable
 
 from executor.record.events import Event
 from executor.record.state import RunState
-from planner.budget import LimitReached
+from executor.world.containment import log_failure, shown
+from planner.budget import Alarm
 
 Listener = Callable[[Event], None]
 _log = logging.getLogger(__name__)
@@ -47,11 +48,12 @@ class Audience:
         for listener in tuple(self._listeners):
             try:
                 listener(event)
-            except (KeyboardInterrupt, LimitReached):
+            except (KeyboardInterrupt, Alarm):
                 raise
-            except BaseException:  # noqa: BLE001 - whatever it raises, the run goes on
+            except BaseException as error:  # noqa: BLE001 - whatever it raises, the run goes on
                 self._listeners = [each for each in self._listeners if each is not listener]
-                _log.exception("%r failed at %s, and is told no more about this run", listener, type(event).__name__)
+                told = "%s failed at %s, and is told no more about this run"
+                log_failure(_log, told, shown(listener), type(event).__name__, error=error)
 
     @contextmanager
     def at(self, state: RunState, run: str) -> Iterator[None]:
@@ -66,10 +68,10 @@ class Audience:
         try:
             manager = follower.follow(state, run)
             self._listeners.append(manager.__enter__())
-        except (KeyboardInterrupt, LimitReached):
+        except (KeyboardInterrupt, Alarm):
             raise
-        except BaseException:  # noqa: BLE001 - as above
-            _log.exception("%r cannot follow run %s", follower, run)
+        except BaseException as error:  # noqa: BLE001 - as above
+            log_failure(_log, "%s cannot follow run %s", shown(follower), run, error=error)
         else:
             followed.callback(_leave, manager, follower, run)
 
@@ -77,7 +79,7 @@ class Audience:
 def _leave(manager: AbstractContextManager[Listener], follower: Follower, run: str) -> None:
     try:
         manager.__exit__(None, None, None)
-    except (KeyboardInterrupt, LimitReached):
+    except (KeyboardInterrupt, Alarm):
         raise
-    except BaseException:  # noqa: BLE001 - as above
-        _log.exception("%r failed at the end of run %s", follower, run)
+    except BaseException as error:  # noqa: BLE001 - as above
+        log_failure(_log, "%s failed at the end of run %s", shown(follower), run, error=error)

@@ -187,7 +187,7 @@ def _why(reason: str) -> str:
 
 def _quoted(value: Any, most: int = QUOTE) -> str:
     """Return `value` as JSON, and as a cut text where that is long: nothing in it can be taken for a line of ours."""
-    if not isinstance(value, str):
+    if not issubclass(type(value), str):
         text = line_of(value, most)
         if not text.endswith(CUT):
             return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from executor.world.containment import text_from
 from executor.world.data import text_of
 
 LINE: Final = 200
@@ -14,7 +15,7 @@ CUT: Final = " characters)"
 
 def line_of(value: Any, most: int = LINE) -> str:
     """Return `value` as one line without control characters; what is cut off is said at its end."""
-    text = value if isinstance(value, str) else text_of(value)
+    text = text_from(value) if issubclass(type(value), str) else text_of(value)
     head = text[: 4 * most]
     line = " ".join("".join(each if each.isprintable() else " " for each in head).split())
     if len(line) <= most and len(head) == len(text):

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from executor.errors import ModelError, NoAnswer, Unpaid, Unreachable
 from executor.language.allowance import Meter
 from executor.language.protocol import UNANSWERED, Answer, Failed, LanguageModel, Origin, Part, Reply, Request
-from executor.world.threads import said as said_by
+from executor.world.containment import said as said_by
+from executor.world.threads import awaited
 from planner.records import dataclass, replace
 
 ROUNDS: Final = 3
@@ -95,7 +96,7 @@ async def _attempt(model: LanguageModel, request: Request, meter: Meter, timeout
     """Return what the model says to one call, which is counted, whatever comes of it."""
     took = UNANSWERED
     try:
-        reply = await asyncio.wait_for(model.answer(request), timeout)
+        reply: Reply = await asyncio.wait_for(awaited(model.answer(request)), timeout)
         took = replace(reply.usage, calls=max(1, reply.usage.calls))
     except Failed as error:
         took = error.usage

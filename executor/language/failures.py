@@ -7,7 +7,7 @@ from typing import Final
 
 from executor.language.connection import Refused
 from executor.language.protocol import Failed, Usage
-from executor.world.threads import said
+from executor.world.containment import said
 from planner.records import replace
 
 LONGEST: Final = 400

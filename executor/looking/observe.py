@@ -10,8 +10,9 @@ from executor.looking.beliefs import Beliefs
 from executor.plans.creation import Bindings
 from executor.record.events import Disagreement, Event, FactsSeen
 from executor.record.facts import Note, Provenance
+from executor.world.containment import containment, said
 from executor.world.observers import Observer, Sighting
-from executor.world.threads import OutOfTime, called, said, within
+from executor.world.threads import OutOfTime, called, within
 from executor.world.world import World
 from planner.model import OPEN, Atom
 from planner.records import dataclass, field
@@ -160,7 +161,8 @@ class Lookout:
         asked = called(observer.function, observer.arguments(look, self._objects))
         try:
             answer = await (asked if observer.timeout is None else within(asked, observer.timeout))
-            return self._renamed(observer.read(look, answer))
+            with containment():
+                return self._renamed(observer.read(look, answer))
         except OutOfTime:
             return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything

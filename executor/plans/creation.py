@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
+from executor.world.containment import attempt, text_from
 from planner.creation import for_steps
 from planner.creation.placeholders import with_placeholders_in_any_order
+from planner.errors import kind_of
 from planner.model import Atom, DomainModel, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Step
@@ -106,5 +108,8 @@ class Bindings(Mapping[str, Any]):
 
 
 def name_of(value: Any) -> str:
-    """Return the name of an object of the real world."""
-    return value if isinstance(value, str) else str(getattr(value, "name", value))
+    """Return the name of an object of the real world; what it is, where it cannot say, which is no name."""
+    return attempt(
+        lambda: text_from(value if isinstance(value, str) else str(getattr(value, "name", value))),
+        f"<{kind_of(value)}>",
+    )

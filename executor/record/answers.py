@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from executor.record.events import Asked
+from executor.world.containment import shown
 
 YES: Final = "yes"
 NO: Final = "no"
@@ -27,10 +28,10 @@ def meant(question: Asked, answer: Any) -> str | None:
     do not matter. Why an approval is refused may be said in any words, and parameters may be anything.
     """
     if is_filling(question):
-        return str(answer)
+        return shown(answer)
     if answer is True or answer is False:
         return question.choices[0 if answer else 1]
-    if not isinstance(answer, str):
+    if not issubclass(type(answer), str):
         return None
     said = answer.strip().casefold()
     for names, choice in zip((_YES, _NO), question.choices, strict=False):

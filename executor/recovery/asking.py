@@ -18,8 +18,9 @@ from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.steps.filling import Fill
 from executor.steps.origins import RETURNED, returned
+from executor.world.containment import containment, log_failure, said, text_from
 from executor.world.data import text_of
-from executor.world.threads import called, said
+from executor.world.threads import called
 from planner.model import Action
 
 __all__ = ["GIVE_UP", "HAPPENED", "LATER", "NO", "NOTHING", "RETRY", "YES", "Asking", "Callback", "Request", "meant"]
@@ -74,7 +75,7 @@ class Asking:
         if question.question not in state.questions:
             self.emit(question)
         answer = await _asked(self.ask, question) if callable(self.ask) else None
-        if answer is None or meant(question, answer) is None:
+        if answer is None:
             return None
         self.emit(Answered(question.question, answer))
         return answer
@@ -142,22 +143,32 @@ class Asking:
         given = None if self.approve is None else await _decided(self.approve, request)
         if given is None:
             return await self.answer(question)
-        self.emit(Answered(name, given if isinstance(given, bool | str) else NO))
+        self.emit(Answered(name, given))
         return given
 
 
 async def _decided(function: Callable[..., Any], request: Request) -> Any:
     """Return what `function` decides; one that raises allows nothing."""
     try:
-        return await called(partial(function, request), {})
+        return decision(await called(partial(function, request), {}))
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, it has not said yes
         return said(error)
 
 
+def decision(given: Any) -> bool | str | None:
+    """Return what a callback has `given` as a decision: what is neither a bool, a text nor None refuses."""
+    if given is None or type(given) is bool:
+        return given
+    return text_from(given) if issubclass(type(given), str) else NO
+
+
 async def _asked(function: Callable[..., Any], question: Asked) -> Any:
-    """Return the answer of `function`; one that raises has none."""
+    """Return the answer of `function`; one that raises, or says what means nothing, has none."""
     try:
-        return await called(partial(function, question), {})
-    except Exception:  # noqa: BLE001 - whatever a callback raises, the question stays open
-        _LOG.exception("nobody answered %s", question.question)
+        answer = await called(partial(function, question), {})
+        with containment():
+            answer = text_from(answer) if issubclass(type(answer), str) else answer
+            return None if meant(question, answer) is None else answer
+    except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
+        log_failure(_LOG, "nobody answered %s", question.question, error=error)
         return None

@@ -27,7 +27,7 @@ def with_all_created(state: RunState, record: StepRecord, action: Action, got: A
     given, wrong, names = got.result.created, dict[str, str](), set[str]()
     for name in [each.removeprefix("?") for each in action.creates]:
         value = given.get(name)
-        if value is None or isinstance(value, bool) or not is_name(name_of(value)):
+        if value is None or type(value) is bool or not is_name(name_of(value)):
             wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
         elif name_of(value) in names or (found := _taken(state, record.plan.created[name], name_of(value))):
             what = "two objects at once" if name_of(value) in names else found

@@ -8,9 +8,11 @@ from typing import Any
 from executor.record.answers import FILL
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
+from executor.world.containment import shown, text_from
 from executor.world.results import NONE, Metrics
+from planner.errors import InputError
 from planner.model import Action, DataParameter
-from planner.records import dataclass
+from planner.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,22 @@ class Fillings:
         """What asking took, by name."""
         found = {"duration": self.metrics.duration, "tokens": self.metrics.tokens, "cost": self.metrics.cost}
         return {**found, "calls": self.calls}
+
+
+def checked_fillings(given: Any) -> Fillings:
+    """Return what a `fill` has returned; raises `InputError` for what are no fillings."""
+    if not isinstance(given, Fillings):
+        raise InputError(f"fill returned {shown(given)}", hint="return Fillings({parameter: value})")
+    for name, kind, what in (
+        ("values", Mapping, "are values by parameter"),
+        ("thought", str, "is a text"),
+        ("question", str, "is a text"),
+        ("metrics", Metrics, "are Metrics"),
+    ):
+        if not isinstance(getattr(given, name), kind):
+            raise InputError(f"{name} of Fillings {what}, not {shown(getattr(given, name))}")
+    known = tuple([text_from(str(each)) for each in given.known])
+    return replace(given, thought=text_from(given.thought), question=text_from(given.question), known=known)
 
 
 Fill = Callable[[FillRequest], Awaitable[Fillings]]

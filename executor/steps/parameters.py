@@ -17,10 +17,9 @@ from executor.plans.references import REFERENCE
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.steps.origins import APPROVAL, DEFAULT, EARLIER, FILLED, MEMORY, PLAN, UNDONE, is_allowed_by_itself
-from executor.world.threads import said
+from executor.world.containment import containment, said, shown
 from planner.errors import ForethoughtError
 from planner.model import Action, DataParameter
-from planner.model.actions import REQUIRED
 from planner.validate.simulation import bound
 
 _LAST: Final = frozenset({FILLED, DEFAULT})
@@ -35,7 +34,8 @@ def _is_open(state: RunState, record: StepRecord, action: Action, parameter: Dat
     if parameter.name in record.filled:
         return False
     try:
-        return _value(state, record, action, parameter)[1] in _LAST
+        with containment():
+            return _value(state, record, action, parameter)[1] in _LAST
     except Missing:
         return parameter.name not in record.plan.parameters
     except Exception:  # noqa: BLE001 - said when the value is asked for
@@ -53,8 +53,9 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
     amiss = []
     for parameter in action.data:
         try:
-            value, sources[parameter.name] = _value(state, record, action, parameter)
-            values[parameter.name] = _typed(parameter, value)
+            with containment():
+                value, sources[parameter.name] = _value(state, record, action, parameter)
+                values[parameter.name] = _typed(parameter, value)
         except Missing as error:
             amiss.append(str(error))
         except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
@@ -81,7 +82,7 @@ def _value(state: RunState, record: StepRecord, action: Action, parameter: DataP
     for known, source in ((state.memory, MEMORY), (record.filled, FILLED)):
         if name in known:
             return known.get(name), source
-    if parameter.default is not REQUIRED and parameter.default != REQUIRED:
+    if parameter.has_default:
         return parameter.default, DEFAULT
     where = f"no step has provided {parameter.source.fact}" if parameter.source else "the plan does not give it"
     raise Missing(f"the parameter {name!r} of {record.step} has no value: {where}, and it has no default")
@@ -168,7 +169,9 @@ def _typed(parameter: DataParameter, value: Any) -> Any:
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f".{part}" for part in first["loc"])
-        raise Missing(f"the parameter {parameter.name!r}{where} cannot be {first['input']!r}: {first['msg']}") from None
+        raise Missing(
+            f"the parameter {parameter.name!r}{where} cannot be {shown(first['input'])}: {first['msg']}"
+        ) from None
 
 
 _ADAPTERS: dict[int, tuple[DataParameter, TypeAdapter[Any]]] = {}

@@ -15,9 +15,10 @@ from executor.steps.calling_off import came
 from executor.steps.given_up import Call, at_work, give_up
 from executor.steps.slots import Slots
 from executor.steps.turns import GRACE, Turns, is_over
+from executor.world.containment import Escaped, attempt, containment, said, shown, text_from
 from executor.world.policy import Policy
 from executor.world.results import ActionResult, Wait, result_of
-from executor.world.threads import Escaped, awaited, called, contained, in_thread, said
+from executor.world.threads import awaited, called, in_thread, is_awaitable
 from executor.world.values import own
 from executor.world.world import Skill
 from planner.plan import Step
@@ -120,7 +121,7 @@ class Performer:
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-            key = action, tuple([str(arguments.get(name)) for name in names])
+            key = action, tuple([_lock_name(arguments.get(name)) for name in names])
             lock = self._turns.lock(key, policy.timeout, partial(at_work, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
             if not await came(free, aborted):
@@ -146,9 +147,10 @@ async def _answer(skill: Skill, call: Call, given: Mapping[str, Any], timeout: f
         return Attempt(ActionResult.failed(BUSY))
     try:
         returned = await _returned(skill, call, given, timeout)
-        if isinstance(returned, Wait):
+        if issubclass(type(returned), Wait):
             return Attempt(ActionResult(), returned)
-        return Attempt(checked(returned))
+        with containment():
+            return Attempt(checked(returned))
     except _TookTooLong:
         if "context" in given:
             given["context"].aborted.set()
@@ -161,17 +163,13 @@ async def _answer(skill: Skill, call: Call, given: Mapping[str, Any], timeout: f
 
 async def _returned(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above
     if skill.is_async and timeout is None:
-        try:
+        with containment():
             return await skill.function(**given)
-        except Exception:
-            raise
-        except BaseException as error:  # noqa: BLE001 - raised again, or contained
-            raise contained(error) from None
     if skill.is_async:
         return await _in_task(skill.function(**given), call, timeout)
     began = time.perf_counter()
     returned = await _in_thread(skill, call, given, timeout)
-    if not inspect.isawaitable(returned):
+    if not is_awaitable(returned):
         return returned
     left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
     return await _in_task(returned, call, left)
@@ -213,7 +211,15 @@ async def _in_thread(skill: Skill, call: Call, given: Mapping[str, Any], timeout
 
 
 def _cache_key(step: Step, given: Mapping[str, Any]) -> tuple[Any, ...]:
-    return step.action, step.arguments, *sorted((name, repr(each)) for name, each in given.items() if name != "context")
+    """Return what calls are alike by; one with a value that cannot be printed is like no other."""
+    pairs = [(name, attempt(partial(repr, each), "")) for name, each in given.items() if name != "context"]
+    unlike = () if all(text for _, text in pairs) else (object(),)
+    return step.action, step.arguments, *sorted(pairs), *unlike
+
+
+def _lock_name(value: Any) -> str:
+    """Return what a lock on `value` is known by."""
+    return attempt(lambda: str.__str__(str(value)), shown(value))
 
 
 async def passes(check: Callable[..., Any], arguments: Mapping[str, Any], context: Any, timeout: float | None) -> str:  # noqa: ASYNC109 - of the handler
@@ -228,7 +234,8 @@ async def passes(check: Callable[..., Any], arguments: Mapping[str, Any], contex
             answer = await called(check, given)
         if answer is None or answer is True:
             return ""
-        return answer if isinstance(answer, str) and answer else "the check returned " + repr(answer)
+        reason = text_from(answer) if issubclass(type(answer), str) else ""
+        return reason or f"the check returned {shown(answer)}"
     except TimeoutError as error:
         if not patience.expired():
             return f"the check raised {said(error)}"

@@ -12,6 +12,7 @@ from executor.looking.judge import Judgement
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.perform import Attempt
+from executor.world.containment import containment, log_failure, shown, text_from
 from executor.world.policy import TWICE, Policy
 from executor.world.world import Skill
 from planner.errors import InputError
@@ -62,13 +63,14 @@ def _matches(policy: Policy, got: Attempt) -> bool:
     if policy.retry_on is None:
         return True
     if isinstance(policy.retry_on, tuple):
-        failure = got.raised or (TimeoutError() if got.in_doubt else None)
+        failure = TimeoutError() if got.raised is None and got.in_doubt else got.raised
         return failure is None or isinstance(failure, policy.retry_on)
     assert callable(policy.retry_on), "a single type has become a tuple"  # noqa: S101 - `Policy` sees to it
     try:
-        return bool(policy.retry_on(got.raised or got.result))
-    except Exception:  # noqa: BLE001 - whatever it raises, it has not said yes
-        _LOG.exception("retry_on of %s failed", policy)
+        with containment():
+            return bool(policy.retry_on(got.result if got.raised is None else got.raised))
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it has not said yes
+        log_failure(_LOG, "retry_on of %s failed", shown(policy), error=error)
         return False
 
 
@@ -93,6 +95,9 @@ def chosen(skills: Sequence[Skill], policy: Policy, here: Sequence[str], ever: M
         return min(skills, key=lambda each: (here.count(each.name), ever[each.name]))
     names = [each.name for each in skills]
     name = policy.skills(tuple(names), {each: ever[each] for each in names})
-    if name not in names:
-        raise InputError(f"the policy of {skills[0].action.name} chooses {name!r}", hint=f"one of {', '.join(names)}")
+    if not (isinstance(name, str) and text_from(name) in names):
+        raise InputError(
+            f"the policy of {skills[0].action.name} chooses {shown(name)}", hint=f"one of {', '.join(names)}"
+        )
+    name = text_from(name)
     return skills[names.index(name)]

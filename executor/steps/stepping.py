@@ -29,16 +29,16 @@ from executor.record.steps import StepRecord
 from executor.steps.aftermath import Aftermath, Another
 from executor.steps.calling_off import came
 from executor.steps.conditions import Conditions
-from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, question_of
+from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, checked_fillings, question_of
 from executor.steps.given_up import call_of
 from executor.steps.origins import is_allowed_by_itself
 from executor.steps.parameters import Missing, filled, open_in
 from executor.steps.perform import Performer, passes
 from executor.steps.retries import chosen, pause
+from executor.world.containment import containment, said
 from executor.world.context import Context
 from executor.world.data import data_of
 from executor.world.policy import Policy
-from executor.world.threads import said
 from executor.world.values import own
 from executor.world.world import Skill, World
 from planner.model import Action
@@ -165,12 +165,13 @@ class Stepper:
                 self._fillings(FillRequest(record, action, parameters, values, self.state), fill)
             )
             got = asked.result() if await came(asked, self.aborted) else None
+            if got is None:
+                return None
+            with containment():
+                values = {name: own(value) for name, value in got.values.items() if name in names}
         except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
             return f"the open parameters of {record.step} were not filled: {said(error)}"
-        if got is None:
-            return None
-        values = {name: value for name, value in got.values.items() if name in names}
-        self.emit(ParametersFilled(record.id, own(values), got.thought, got.marked, got.spent))
+        self.emit(ParametersFilled(record.id, values, got.thought, got.marked, got.spent))
         return ""
 
     async def _fillings(self, request: FillRequest, fill: Fill) -> Fillings | None:
@@ -178,7 +179,8 @@ class Stepper:
         question = question_of(request)
         answer = self.state.answers.get(question)
         if answer is None:
-            got = await fill(request)
+            with containment():
+                got = checked_fillings(await fill(request))
             if not got.question:
                 return got
             if any(got.spent.values()):
@@ -289,7 +291,8 @@ class Stepper:
         if record.status is StepStatus.RUNNING:
             here, ever = (*here, record.skill), ever + Counter([record.skill])
         try:
-            return chosen(skills, policy, here, ever)
+            with containment():
+                return chosen(skills, policy, here, ever)
         except Exception as error:
             raise _Unchosen(f"no handler was chosen: {said(error)}") from error
 

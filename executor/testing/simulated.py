@@ -16,7 +16,7 @@ from executor.testing.truth import Act, Truth
 from executor.world.world import MAIN, World
 from planner.declare.syntax import parse_literal
 from planner.kinds import AnyProblem, is_other_problem
-from planner.model import REQUIRED, Action, Atom, Formula, Problem
+from planner.model import Action, Atom, Formula, Problem
 
 
 class SimulatedWorld:
@@ -127,5 +127,5 @@ class SimulatedWorld:
         return {
             each.name: sample(each.annotation, f"{each.name} of {action}")
             for each in self.problem.domain.actions[action].data
-            if each.source is None and each.default == REQUIRED
+            if each.source is None and not each.has_default
         }

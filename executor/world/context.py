@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from executor.world.containment import plain_number, shown, text_from
 from executor.world.iterators import listed
 from executor.world.values import own
 from planner.errors import InputError
@@ -51,8 +52,8 @@ class Memory:
     def set(self, key: str, value: Any, *, relevance: float = 0.0) -> None:
         """Keep `value` under `key`; None takes the key out. Raises `InputError` for a key that is no text."""
         if not isinstance(key, str):
-            raise InputError(f"working memory has values by name, and {key!r} is no text")
-        (self._on_set or self.restore)(key, own(listed(value)), relevance)
+            raise InputError(f"working memory has values by name, and {shown(key)} is no text")
+        (self._on_set or self.restore)(text_from(key), own(listed(value)), relevance)
 
     def restore(self, key: str, value: Any, relevance: float = 0.0) -> None:
         """Keep `value` under `key`, and tell nobody."""
@@ -140,9 +141,9 @@ class Context:
     def progress(self, text: str, fraction: float | None = None) -> None:
         """Tell whoever follows the run how far the step is; raises `InputError` for a `fraction` not from 0 to 1."""
         if fraction is not None and not (isinstance(fraction, int | float) and 0 <= fraction <= 1):
-            raise InputError(f"the fraction that is done is between 0 and 1, not {fraction!r}")
-        self._on_progress(str(text), fraction)
+            raise InputError(f"the fraction that is done is between 0 and 1, not {shown(fraction)}")
+        self._on_progress(text_from(str(text)), None if fraction is None else plain_number(fraction))
 
     def request_replanning(self, reason: str = "") -> None:
         """Ask for another plan for what is left, once this step is over."""
-        self._on_replanning(reason)
+        self._on_replanning(text_from(str(reason)))

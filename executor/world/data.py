@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json, to_jsonable_python
 
+from executor.world.containment import attempt, containment, text_from
 from executor.world.results import ActionResult, Wait, texts
 from executor.world.values import own
 from planner.errors import kind_of
@@ -28,7 +29,7 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
     found = {name: getattr(record, name) for name in _FIELDS[type(record)]}
     if isinstance(record, ActionResult):
         for name in ("data", "values", "created"):
-            if found[name]:
+            if found[name] is not None:
                 found[name] = own(found[name])
         metrics = record.metrics
         found["metrics"] = {"duration": metrics.duration + seconds, "tokens": metrics.tokens, "cost": metrics.cost}
@@ -39,8 +40,9 @@ def data_of(record: ActionResult | Wait, seconds: float = 0.0) -> dict[str, Any]
 def dumped(data: Mapping[str, Any]) -> str:
     """Return `data` as JSON text; what JSON does not know is written as it reads, bytes in base 64."""
     try:
-        return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
-    except (ValueError, TypeError, RecursionError, UnicodeError):
+        with containment():
+            return to_json(data, fallback=_named, inf_nan_mode="strings", bytes_mode="base64").decode()
+    except Exception:  # noqa: BLE001 - objects may do anything when they are looked into
         return json.dumps(_tame(data, DEEPEST))
 
 
@@ -59,17 +61,22 @@ def _whole(digits: str) -> int:
     return int(digits) if len(digits) <= MOST_DIGITS else int(Decimal(digits))
 
 
-def _tame(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
-    """Return what can be written of `value`, which is circular, too deep, or full of what is no text."""
+def _tame(value: Any, depth: int) -> Any:
+    """Return what can be written of `value`, which is circular, too deep, full of what is no text, or raises."""
+    return attempt(lambda: _tamed(value, depth), kind_of(value))
+
+
+def _tamed(value: Any, depth: int) -> Any:  # noqa: PLR0911 - a line for each kind
     match value:
         case None | bool():
             return value
         case int():
-            return value if value.bit_length() <= 3 * MOST_DIGITS else hex(value)
+            number = int.__int__(value)
+            return number if number.bit_length() <= 3 * MOST_DIGITS else hex(number)
         case float():
-            return value if math.isfinite(value) else str(value)
+            return float.__float__(value) if math.isfinite(value) else str(float.__float__(value))
         case str():
-            return value.encode("utf-8", "backslashreplace").decode()
+            return text_from(value).encode("utf-8", "backslashreplace").decode()
         case _ if not depth:
             return "…"
         case Mapping():
@@ -88,7 +95,4 @@ def plain(value: Any) -> Any:
 
 
 def _named(value: Any) -> str:
-    try:
-        return str(getattr(value, "name", value))
-    except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
-        return kind_of(value)
+    return attempt(lambda: text_from(str(getattr(value, "name", value))), kind_of(value))

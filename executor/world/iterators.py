@@ -13,36 +13,36 @@ MOST: Final = 1_000_000
 DEEPEST: Final = 100
 """Levels of values that are looked through."""
 _OWN: Final = frozenset({"builtins", "itertools"})
-_NESTS: Final = (dict, list, tuple)
+_NESTS: Final = frozenset({dict, list, tuple})
 
 
 def listed(value: Any) -> Any:
     """Return `value` with a list in place of each of Python's own iterators in it; itself where there are none.
 
-    Iterators of others, such as files, stay as they are: there may be more to them. Raises `InputError` for one that
+    Iterators of others, such as files, stay as they are: there may be more to them. So do containers of other types
+    than dict, list and tuple, which have methods of their own. Raises `InputError` for one that
     does not end, and what an iterator raises.
     """
-    if value is None or (isinstance(value, _NESTS) and not value):
-        return value
-    return _listed(value, {}, DEEPEST)
+    return value if value is None else _listed(value, {}, DEEPEST)
 
 
 def _is_iterator(value: Any) -> bool:
-    return type(value).__module__ in _OWN and isinstance(value, Iterator)
+    return type(value).__module__ in _OWN and issubclass(type(value), Iterator)
 
 
 def _listed(value: Any, known: dict[int, tuple[Any, Any]], depth: int) -> Any:
     """Return what `value` becomes; `known` are those that were met, by id, each with what it has become so far."""
-    if not depth or not (isinstance(value, _NESTS) or _is_iterator(value)):
+    if not depth or not (type(value) in _NESTS or _is_iterator(value)):
         return value
     if id(value) in known:
         return known[id(value)][1]
     found: Any = value
     known[id(value)] = value, found
+    parts: list[Any]
     if isinstance(value, dict):
-        parts: Any = {key: _listed(each, known, depth - 1) for key, each in value.items()}
-        if any(parts[key] is not each for key, each in value.items()):
-            found = parts
+        parts = [_listed(each, known, depth - 1) for each in value.values()]
+        if any(new is not old for new, old in zip(parts, value.values(), strict=True)):
+            found = dict(zip(value, parts, strict=True))
     elif isinstance(value, list | tuple):
         parts = [_listed(each, known, depth - 1) for each in value]
         if any(new is not old for new, old in zip(parts, value, strict=True)):

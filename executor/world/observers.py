@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from executor.plans.creation import name_of
+from executor.world.containment import shown
 from executor.world.data import dumped
 from planner.declare.entity import Entity
 from planner.declare.places import Place, definition
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError, did_you_mean
 from planner.model import OPEN, Atom, DomainModel
+
+_COMPARABLE: Final = frozenset({str, int, bool, type(None)})
 
 
 class _CannotSay:
@@ -134,7 +137,7 @@ class Observer:
         if OPEN not in look.args:
             if not isinstance(answer, bool):
                 hint = "True, False or CANNOT_SAY; an argument that it finds out is written _ in the pattern"
-                raise InputError(f"the observer {self.name} of {look} returned {answer!r}", hint=hint)
+                raise InputError(f"the observer {self.name} of {look} returned {shown(answer)}", hint=hint)
             return Sighting({look: answer}, None, version)
         rows = [tuple([name_of(value) for value in row]) for row in self._rows(answer)]
         return Sighting({self._filled(look, row): True for row in rows}, look, version)
@@ -143,7 +146,9 @@ class Observer:
         """Return the fact of which an observer says that it `holds`; raises `InputError` where that means nothing."""
         found = _atom(fact)
         if not isinstance(holds, bool):
-            raise InputError(f"the observer {self.name} says of {found} that it is {holds!r}", hint="say True or False")
+            raise InputError(
+                f"the observer {self.name} says of {found} that it is {shown(holds)}", hint="say True or False"
+            )
         if self.arities.get(found.predicate) != len(found.args):
             raise InputError(f"the observer {self.name} speaks of {found}, which is no fact of the domain")
         return found
@@ -154,7 +159,9 @@ class Observer:
         if answer is None:
             return []
         if isinstance(answer, bool):
-            raise InputError(f"the observer {self.name} returned {answer!r}", hint="it finds out values: None is none")
+            raise InputError(
+                f"the observer {self.name} returned {shown(answer)}", hint="it finds out values: None is none"
+            )
         if isinstance(answer, str | Entity) or (isinstance(answer, tuple) and size > 1):
             answer = [answer]
         if not isinstance(answer, Iterable):
@@ -163,7 +170,7 @@ class Observer:
         for row in rows:
             if len(row) != size:
                 raise InputError(
-                    f"the observer {self.name} returned {row!r}, but {self.pattern} has {size} open arguments"
+                    f"the observer {self.name} returned {shown(row)}, but {self.pattern} has {size} open arguments"
                 )
         return rows
 
@@ -174,9 +181,7 @@ class Observer:
 
 def comparable(version: Any) -> Any:
     """Return `version` so that it is equal to itself after it was kept in a journal."""
-    if version is None or isinstance(version, str | int):
-        return version
-    return dumped({"version": version})
+    return version if type(version) in _COMPARABLE else dumped({"version": version})
 
 
 def _pattern(pattern: str, domain: DomainModel, place: Place) -> Atom:
@@ -201,4 +206,4 @@ def _atom(fact: str | Atom) -> Atom:
     try:
         return parse_atom(fact)
     except NotationError as mistake:
-        raise InputError(f"an observer named the fact {fact!r}: {mistake.problem}", hint=mistake.hint) from None
+        raise InputError(f"an observer named the fact {shown(fact)}: {mistake.problem}", hint=mistake.hint) from None

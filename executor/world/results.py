@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
+from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Final
 
 from pydantic import BaseModel
 
+from executor.world.containment import attempt, plain_number, shown, text_from
 from executor.world.iterators import listed
 from planner.errors import InputError, did_you_mean
-from planner.model import Atom, Literal
+from planner.model import Atom, Literal, Not
 from planner.records import dataclass, field
 
 SURE: Final = 1.0
@@ -55,18 +57,24 @@ class ActionResult:
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):
-            raise InputError(f"success is True or False, not {self.success!r}")
-        if not 0 <= self.confidence <= SURE:
-            raise InputError(f"confidence is between 0 and 1, not {self.confidence!r}")
+            raise InputError(f"success is True or False, not {shown(self.success)}")
+        if self.confidence is not SURE:
+            self._set("confidence", _confidence(self.confidence))
         self._check_kinds()
+        self._set("text", text_from(self.text))
+        self._set("error", text_from(self.error))
         for name in ("observed", "next_actions"):
             value = getattr(self, name)
-            if not isinstance(value, tuple):
-                object.__setattr__(self, name, (value,) if isinstance(value, str | Atom) else tuple(value))
+            if type(value) is not tuple or value:
+                items = (value,) if isinstance(value, str | Atom | Not) else value
+                self._set(name, tuple([_literal(each) for each in items]))
         for name in ("data", "values", "created"):
             value = getattr(self, name)
             if (kept := listed(value)) is not value:
-                object.__setattr__(self, name, kept)
+                self._set(name, kept)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
 
     def _check_kinds(self) -> None:
         """Raise `InputError` for a field that is of another kind than is said."""
@@ -79,12 +87,20 @@ class ActionResult:
         ):
             value = getattr(self, name)
             if not isinstance(value, kind):
-                raise InputError(f"{name} of a result {what}, not {value!r}")
-        if self.metrics is not NONE and not _are_numbers(map(self.metrics.__getattribute__, Metrics.__match_args__)):
-            raise InputError(f"metrics are numbers, not {self.metrics}")
-        for key in self.values:
-            if not isinstance(key, str):
-                raise InputError(f"values of a result go into working memory by name, and {key!r} is no text")
+                raise InputError(f"{name} of a result {what}, not {shown(value)}")
+        if self.metrics is not NONE:
+            taken = {name: getattr(self.metrics, name) for name in Metrics.__match_args__}
+            if not _are_numbers(taken.values()):
+                raise InputError(f"metrics are numbers, not {shown(self.metrics)}")
+            self._set("metrics", Metrics(**{name: plain_number(each) for name, each in taken.items()}))
+        for name in ("values", "created"):
+            given = getattr(self, name)
+            for key in given:
+                if not isinstance(key, str):
+                    where = "go into working memory by name" if name == "values" else "are objects by name"
+                    raise InputError(f"{name} of a result {where}, and {shown(key)} is no text")
+            if given:
+                self._set(name, {text_from(key): given[key] for key in given})
 
     @classmethod
     def failed(cls, error: str, **others: Any) -> ActionResult:
@@ -112,13 +128,20 @@ class Wait:
     def __post_init__(self) -> None:
         for name in ("seconds", "deadline"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                raise InputError(f"a handler waits for {name} that are no number of seconds: {value!r}")
+            seconds = 0.0 if value is None else attempt(partial(float, value), math.nan)
+            if not 0 <= seconds < math.inf:
+                raise InputError(f"a handler waits for {name} that are no number of seconds: {shown(value)}")
+            object.__setattr__(self, name, None if value is None else seconds)
+        for name in ("text", "event"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise InputError(f"{name} of a Wait is a text, not {shown(value)}")
+            object.__setattr__(self, name, text_from(value))
         choices: Any = self.choices
         if isinstance(choices, str) or not all(isinstance(each, str) for each in choices):
             hint = f"write ({choices!r},)" if isinstance(choices, str) else None
-            raise InputError(f"choices are a tuple of texts, not {choices!r}", hint=hint)
-        object.__setattr__(self, "choices", tuple(self.choices))
+            raise InputError(f"choices are a tuple of texts, not {shown(choices)}", hint=hint)
+        object.__setattr__(self, "choices", tuple([text_from(each) for each in choices]))
 
 
 _DONE: Final = ActionResult()
@@ -132,23 +155,22 @@ def result_of(returned: Any) -> ActionResult:  # noqa: PLR0911 - a line for each
     needs `success` for that); any other dict and pydantic models are data. Raises `InputError` for a dict that is
     nearly a result, and where a field has a value that it cannot have.
     """
-    match returned:
-        case ActionResult():
-            return returned
-        case None:
-            return _DONE
-        case bool():
-            return ActionResult(success=returned, error="" if returned else "the handler returned False")
-        case str():
-            return ActionResult(text=returned, data=returned)
-        case {"success": _}:
-            return _from_dict(returned)
-        case BaseModel() if isinstance(getattr(returned, "success", None), bool):
-            return _from_dict(dict(returned), returned)
-        case _ if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
-            raise InputError("the handler returned a generator", hint="return what it yields, as a list")
-        case _:
-            return ActionResult(data=returned)
+    kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
+    if issubclass(kind, ActionResult):
+        return returned  # type: ignore[no-any-return]  # it is one
+    if returned is None:
+        return _DONE
+    if kind is bool:
+        return ActionResult(success=returned, error="" if returned else "the handler returned False")
+    if issubclass(kind, str):
+        return ActionResult(text=returned, data=text_from(returned))
+    if issubclass(kind, Mapping) and "success" in returned:
+        return _from_dict(returned)
+    if issubclass(kind, BaseModel) and isinstance(attempt(lambda: getattr(returned, "success", None), None), bool):
+        return _from_dict(dict(returned), returned)
+    if issubclass(kind, GeneratorType | AsyncGeneratorType):
+        raise InputError("the handler returned a generator", hint="return what it yields, as a list")
+    return ActionResult(data=returned)
 
 
 def _from_dict(given: Mapping[str, Any], whole: Any = None) -> ActionResult:
@@ -170,6 +192,21 @@ def _metrics(given: Mapping[str, Any]) -> Metrics:
     if unknown or not _are_numbers(given.values()):
         raise InputError(f"metrics are numbers: duration, tokens and cost; not {dict(given)!r}")
     return Metrics(**given)
+
+
+def _confidence(value: Any) -> float:
+    """Return `value` as a number; raises `InputError` for what is none from 0 to 1."""
+    found = attempt(lambda: float(value), math.nan)
+    if not 0 <= found <= SURE:
+        raise InputError(f"confidence is between 0 and 1, not {shown(value)}")
+    return found
+
+
+def _literal(item: Any) -> Any:
+    """Return an entry of a result that is read later: literals as they are, all else as text."""
+    if isinstance(item, Atom | Not):
+        return item
+    return text_from(item) if isinstance(item, str) else text_from(str(item))
 
 
 def _are_numbers(values: Iterable[Any]) -> bool:

@@ -1,7 +1,6 @@
 """Functions called without blocking the event loop: plain ones in threads of their own, which may outlive a timeout.
 
-They are others' functions: whatever they raise is an `Exception`, so that it ends what they were called for and nothing
-else; only Ctrl-C, the alarm of a limit and the caller's own cancellation pass.
+Whatever these functions raise is an `Exception`, see `executor.world.containment`.
 """
 
 from __future__ import annotations
@@ -13,54 +12,33 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
-from planner.budget import LimitReached
-
-
-class Escaped(Exception):  # noqa: N818 - it names what happened
-    """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(said(error))
-        self.error = error
-
-
-def said(error: BaseException) -> str:
-    """Return what `error` says, with the name of its type."""
-    if isinstance(error, Escaped):
-        return str(error)
-    try:
-        return f"{type(error).__name__}: {error}".removesuffix(": ")
-    except Exception:  # noqa: BLE001 - exceptions may do anything when they are asked what they say
-        return type(error).__name__
-
-
-def contained(error: BaseException) -> BaseException:
-    """Return what to raise where another's function, awaited in this task, raised `error`."""
-    if isinstance(error, Exception | KeyboardInterrupt | LimitReached):
-        return error
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            return error
-    return Escaped(error)
+from executor.world.containment import Escaped, attempt, containment, said
 
 
 async def awaited(answer: Awaitable[Any]) -> Any:
     """Return what others' `answer` gives."""
-    try:
+    with containment():
         return await answer
-    except Exception:
-        raise
-    except BaseException as error:  # noqa: BLE001 - raised again, or contained
-        raise contained(error) from None
 
 
 async def called(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Return what `function` returns: an asynchronous one is awaited, a plain one runs in a thread."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - not whether it can be called
-        return await awaited(function(**arguments))
-    returned = await asyncio.shield(in_thread(function, arguments)[0])
-    return await awaited(returned) if inspect.isawaitable(returned) else returned
+    with containment():
+        if is_asynchronous(function):
+            return await function(**arguments)
+        returned = await asyncio.shield(in_thread(function, arguments)[0])
+        return await returned if is_awaitable(returned) else returned
+
+
+def is_asynchronous(function: Callable[..., Any]) -> bool:
+    """Return whether `function`, or the `__call__` of an object, is declared with `async def`."""
+    call = getattr(function, "__call__", None)  # noqa: B004 - not whether it can be called
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+
+def is_awaitable(value: Any) -> bool:
+    """Return whether `value`, which somebody returned, can be awaited."""
+    return attempt(lambda: inspect.isawaitable(value), otherwise=False)
 
 
 class OutOfTime(Exception):  # noqa: N818 - it names what happened
@@ -98,7 +76,7 @@ def in_thread(
         if future.cancelled():
             return
         if isinstance(error, StopIteration):  # no future takes it
-            error = RuntimeError(f"StopIteration: {error}")
+            error = RuntimeError(said(error))
         if error is None:
             future.set_result(result)
         else:

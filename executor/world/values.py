@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from executor.world.containment import attempt
+
 DEEPEST: Final = 100
 """Levels that are copied."""
 _SHARED: Final = frozenset({str, int, float, bool, bytes, type(None)})
@@ -19,7 +21,8 @@ def own(value: Any) -> Any:
 
     Objects of other types are the same in both: nobody knows what a copy of them would be.
     """
-    if type(value) in _SHARED or not isinstance(value, _COPIED):
+    kind: type[Any] = type(value)
+    if kind in _SHARED or not issubclass(kind, _COPIED):
         return value
     return _own(value, {}, DEEPEST)
 
@@ -34,7 +37,8 @@ def _own(value: Any, known: dict[int, Any], depth: int) -> Any:
     copy: Any
     if kind is dict:
         copy = known[id(value)] = {}
-        copy.update({key: _own(each, known, depth - 1) for key, each in value.items()})
+        pairs = [(key, _own(each, known, depth - 1)) for key, each in value.items()]
+        copy = attempt(lambda: _filled(copy, pairs), value)  # keys have functions of their own
     elif kind is list:
         copy = known[id(value)] = []
         copy.extend([_own(each, known, depth - 1) for each in value])
@@ -43,9 +47,11 @@ def _own(value: Any, known: dict[int, Any], depth: int) -> Any:
     elif kind is set:
         copy = set(value)
     else:
-        try:
-            copy = deepcopy(value)
-        except Exception:  # noqa: BLE001 - what is in it may do anything when it is copied
-            copy = value
+        copy = attempt(lambda: deepcopy(value), value)  # what is in it may do anything when it is copied
     known[id(value)] = copy
+    return copy
+
+
+def _filled(copy: dict[Any, Any], pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    copy.update(pairs)
     return copy

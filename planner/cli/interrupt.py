@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
 from planner.annotations import Final
-from planner.budget import Finishing, LimitReached
+from planner.budget import Alarm, Finishing
 from planner.plan import Plan, StoppedBy
 
 PATIENCE_SECONDS: Final = 1.5
@@ -53,12 +53,12 @@ class Watchman:
         self._cancel.set()
 
     def alarm(self, _number: int, _frame: FrameType | None) -> None:
-        """Raise `LimitReached`, unless a search may still notice by itself that time is up, or has a plan to check."""
+        """Raise `Alarm`, unless a search may still notice by itself that time is up, or has a plan to check."""
         if Finishing.going_on and self._grace:
             self._grace -= 1
             return
         if not self._searching or self._late:
-            raise LimitReached(StoppedBy.TIME)
+            raise Alarm(StoppedBy.TIME)
         self._late = True
 
 
@@ -78,7 +78,7 @@ def finishing() -> Iterator[None]:
 
 @contextmanager
 def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
-    """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `LimitReached`."""
+    """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `Alarm`."""
     watchman = Watchman()
     handlers = {signal.SIGINT: watchman.interrupt, signal.SIGTERM: watchman.interrupt}
     if seconds is not None:

@@ -15,7 +15,6 @@ from planner.documents.values import from_default
 from planner.errors import UnsupportedError
 from planner.kinds import AnyDomain, AnyProblem
 from planner.model import (
-    REQUIRED,
     ROOT_TYPE,
     TRUE,
     Action,
@@ -205,7 +204,7 @@ def _data(parameter: DataParameter, action: Action, write: Notation) -> dict[str
     if name is None:
         raise UnsupportedError(f"the type {parameter.annotation!r} of {owner} in a document", "use a type with a name")
     found: dict[str, Any] = {"type": name}
-    if parameter.default != REQUIRED:
+    if parameter.has_default:
         found["default"] = from_default(parameter.default, parameter.annotation, owner)
     if parameter.source is not None:
         source = parameter.source

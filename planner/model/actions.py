@@ -113,6 +113,11 @@ class DataParameter:
     fixed: bool = False
     description: str = ""
 
+    @property
+    def has_default(self) -> bool:
+        """Whether it has a default; the comparison leaves values of other types alone, such as arrays."""
+        return type(self.default) is not str or self.default != REQUIRED
+
 
 @dataclass(frozen=True, slots=True)
 class Action:

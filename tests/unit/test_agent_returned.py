@@ -245,9 +245,9 @@ def test_another_goal_on_the_way_keeps_the_run_an_agent_s() -> None:
     agent, sent = post(source=FLOW)
 
     async def main():
-        proposal = await agent.plan(["was_read"])
+        proposal, other = await agent.plan(["was_read"]), await agent.plan(["sent"])
         run = agent.start(proposal)
-        run.change_goal((await agent.plan(["sent"])).problem)
+        run.change_goal(other.problem)
         return await run
 
     assert asyncio.run(main()).status is RunStatus.WAITING

@@ -287,7 +287,7 @@ def test_a_run_that_is_not_taken_up_stays_as_it_was(tmp_path, given):
         ({"ask": "latter"}, "ask is a function of the question, None, or 'later', not 'latter'"),
         ({"approve": True}, "approve is a function of the request, or None, not True; lambda _: True"),
         ({"permit": "yes"}, "permit is a function"),
-        ({"listeners": (5,)}, "listeners is a tuple of functions and followers"),
+        ({"listeners": (5,)}, "listeners is a tuple of plain functions and followers"),
         ({"listeners": print}, "listeners is a tuple"),
     ],
     ids=str,

@@ -1,0 +1,106 @@
+"""The boundary around functions and values that others wrote: what goes wrong there is an `Exception`.
+
+Handlers, observers, callbacks, validators and listeners may raise anything, also `SystemExit`, and so may the methods
+of values that they return: `__bool__`, `__eq__`, `__str__`, `__len__`. Only Ctrl-C, the alarm of a time limit and the
+caller's own cancellation pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from planner.budget import Alarm
+from planner.errors import kind_of
+
+LONGEST: Final = 10_000
+"""Characters of what an exception says that are kept."""
+QUOTED: Final = 200
+"""Characters of a value that are quoted in a message."""
+Returned = TypeVar("Returned")
+
+
+class Escaped(Exception):  # noqa: N818 - it names what happened
+    """What another's function raised that is no `Exception`: `SystemExit`, a cancellation that nobody asked for."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(said(error))
+        self.error = error
+
+
+def contained(error: BaseException) -> BaseException:
+    """Return what to raise where another's function, called in this task, raised `error`."""
+    kind = type(error)
+    if issubclass(kind, Exception | KeyboardInterrupt | Alarm):
+        return error
+    if issubclass(kind, asyncio.CancelledError):
+        task = _current_task()
+        if task is not None and task.cancelling():
+            return error
+    return Escaped(error)
+
+
+def _current_task() -> asyncio.Task[Any] | None:
+    """Return the task that runs in this thread, if one does."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+@contextmanager
+def containment() -> Iterator[None]:
+    """Raise what the body raises, which calls others' code, as an `Exception`."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException as error:  # noqa: BLE001 - raised again, or contained
+        raise contained(error) from None
+
+
+def attempt(function: Callable[[], Returned], otherwise: Returned) -> Returned:
+    """Return what `function` returns, which calls others' code; `otherwise` where it raises."""
+    try:
+        with containment():
+            return function()
+    except Exception:  # noqa: BLE001 - objects may do anything when they are asked what they are
+        return otherwise
+
+
+def said(error: BaseException) -> str:
+    """Return what `error` says, with the name of its type; the name alone where it cannot be printed."""
+    if type(error) is Escaped:
+        return text_from(error.args[0])
+    name = type(error).__name__
+    return attempt(lambda: text_from(f"{name}: {text_from(str(error))}".removesuffix(": ")), name)[:LONGEST]
+
+
+def shown(value: object) -> str:
+    """Return `value` as code for a message, shortened; what it is, where it cannot be printed."""
+    text = attempt(lambda: text_from(repr(value)), f"<{kind_of(value)}>")
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1]}…"
+
+
+def text_from(text: str) -> str:
+    """Return a plain `str` with the characters of `text`, which may be of a subclass with methods of its own."""
+    return str.__str__(text)
+
+
+def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
+    """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
+    if attempt(lambda: traceback.format_exception(error), []):
+        log.error(message, *arguments, exc_info=error)
+    else:
+        log.error("%s: %s", message % arguments, said(error))
+
+
+def plain_number(value: Any) -> Any:
+    """Return `value` as a plain int or float, if it is of a subclass of these."""
+    if isinstance(value, bool) or type(value) in (int, float):
+        return value
+    return int.__int__(value) if isinstance(value, int) else float.__float__(value)
