@@ -93,7 +93,7 @@ def text_from(text: str) -> str:
 
 def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
     """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
-    if attempt(lambda: traceback.format_exception(error), []):
+    if attempt(lambda: bool(traceback.format_exception(error)), otherwise=False):
         log.error(message, *arguments, exc_info=error)
     else:
         log.error("%s: %s", message % arguments, said(error))
