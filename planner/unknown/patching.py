@@ -28,7 +28,7 @@ def patch_supposing(
 ) -> Patch:
     """Return the patch for `problem`, of which facts are unknown; `search` finds patches where none are.
 
-    Where unknown facts matter, nothing is proved of it.
+    Where unknown facts matter, nothing is proved of it but that no steps lead to the goal, however they turn out.
     """
     limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
     used = {step.action for step in (*remaining, *options["fixed"])}.intersection(problem.domain.actions)
@@ -38,7 +38,7 @@ def patch_supposing(
     share = None if budget.remaining is None else SHARE * budget.remaining
     lucky = solve(asked.optimistic(), **limits, time_limit=share)
     if lucky.status is Status.UNSOLVABLE:
-        return Patch(Status.UNKNOWN, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
+        return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
     safe = solve(asked.knowing(), **limits, time_limit=share)
     made = supposing(asked, asked.knowing(), surprise(lucky.cost, safe.cost))
     found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
@@ -46,7 +46,7 @@ def patch_supposing(
         options["forbidden"] = [*options["forbidden"], *options["not_first"]]
         found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
     if found.steps is None:
-        reason = CARELESS if found.status is Status.UNSOLVABLE else found.reason
+        reason = CARELESS if found.status is Status.UNSOLVABLE and asked.words.guessed else found.reason
         return replace(found, status=Status.UNKNOWN, lower_bound=None, reason=reason)
     return _restored(found, made, _after(problem, options["fixed"]), options["weight"])
 

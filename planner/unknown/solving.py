@@ -31,7 +31,8 @@ Solve = Callable[..., Result]
 def solve_with_unknown(problem: Problem, solve: Solve, budget: Budget, **options: Any) -> Result:
     """Return the answer to `problem`, of which facts are unknown; `solve` answers for problems without such.
 
-    Nothing is proved optimal that rests on unknown facts, nor unsolvable where they matter.
+    Nothing is proved optimal that rests on unknown facts. The problem is unsolvable where there is not even a plan that
+    takes each condition to hold that some way of the unknown facts would make true.
     """
     asked = translation(problem)
     if asked is None:
@@ -67,7 +68,7 @@ class _Searches:
         if lucky.status is Status.UNSUPPORTED:
             return lucky
         if lucky.status is Status.UNSOLVABLE:
-            return replace(lucky, status=Status.UNKNOWN, lower_bound=None, reason=IN_NO_CASE)
+            return replace(lucky, reason=IN_NO_CASE)
         if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(lucky)
         return self._planned(_charge(lucky))

@@ -38,7 +38,8 @@ def _check(problem, result) -> bool:
     if result.plan is None:
         careful = any(action.tags for action in problem.domain.actions.values())
         assert careful or not costs
-        assert result.status in (Status.UNKNOWN, Status.UNSOLVABLE)
+        assert result.status is (Status.UNKNOWN if costs else Status.UNSOLVABLE) or careful
+        assert result.status is not Status.UNSOLVABLE or not costs
         return False
     assert result.lower_bound <= min(costs)
     supposed = result.plan.suppositions

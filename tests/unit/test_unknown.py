@@ -141,11 +141,11 @@ def test_irreversible_steps_do_not_rest_on_what_could_be_looked_at() -> None:
     assert texts(solve(blind).plan) == ["blow(hall, lab)"]
 
 
-def test_nothing_that_unknown_facts_matter_to_is_unsolvable() -> None:
+def test_what_no_unknown_fact_could_help_is_unsolvable() -> None:
     domain = house()
     barred = replace(asked(domain, "at(lab)"), initial=(fact("at(hall)"),))
     result = solve(barred)
-    assert (result.status, result.stopped_by, result.plan) == (Status.UNKNOWN, StoppedBy.EXHAUSTED, None)
+    assert (result.status, result.stopped_by, result.plan) == (Status.UNSOLVABLE, StoppedBy.EXHAUSTED, None)
     assert result.reason == "no plan reaches the goal, however the unknown facts turn out"
     assert solve(replace(barred, unknown=())).status is Status.UNSOLVABLE
 
@@ -168,7 +168,7 @@ def test_budgets_limit_real_steps_and_no_prices() -> None:
     problem = asked(house(), more=["path(hall, lab)"])
     assert texts(solve(replace(problem, budgets={COST: 5})).plan) == ["look_at(hall, lab)", "go(hall, lab)"]
     assert texts(solve(replace(problem, budgets={COST: 4})).plan) == ["go(hall, lab)"]
-    assert solve(replace(problem, budgets={COST: 3})).status is Status.UNKNOWN
+    assert solve(replace(problem, budgets={COST: 3})).status is Status.UNSOLVABLE
 
 
 def test_the_validator_supposes_what_a_plan_needs_and_says_where_none_will_do() -> None:
@@ -294,7 +294,7 @@ def test_patches_go_on_from_what_is_at_work() -> None:
     assert texts(found)[-1] == "blow(lab, hall)"
 
 
-def test_no_patch_for_what_no_case_allows_is_no_proof() -> None:
+def test_there_is_no_patch_for_what_no_case_allows() -> None:
     found = patch(replace(asked(house()), initial=()), ())
-    assert (found.status, found.steps) == (Status.UNKNOWN, None)
+    assert (found.status, found.steps) == (Status.UNSOLVABLE, None)
     assert found.reason == "no plan reaches the goal, however the unknown facts turn out"
