@@ -92,6 +92,16 @@ class Proposal:
         return self.understood is not None and self.understood.from_tools
 
     @property
+    def open_doubts(self) -> tuple[str, ...]:
+        """The doubts that no person has answered: whoever confirmed this reading before was shown them."""
+        return () if self.understood is not None and self.understood.is_remembered else self.doubts
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether there is a doubt that no person has answered."""
+        return bool(self.open_doubts)
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What may be wrong with what the request was taken to mean."""
         return tuple([doubt for each in self.readings for doubt in each.doubts])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from executor.agent.confirming import only_reads
@@ -43,7 +43,11 @@ class Proposer:
     async def of_steps(self, base: Proposal, steps: Any) -> Proposal:
         """Return what becomes of `steps`, a plan of somebody else's, for the goal of `base`."""
         return await taken(
-            base, steps, self.world, self.planner.time_limit, waived=self.waived and not base.is_from_tools
+            base,
+            steps,
+            self.world,
+            self.planner.time_limit,
+            waived=self.waived and not (base.is_from_tools or base.is_doubted),
         )
 
     async def of_goal(self, problem: Problem) -> Proposal:
@@ -150,7 +154,10 @@ class Proposer:
         if not readings:
             return replace(base, reason="the sentence asks for nothing that could be done here")
         if len(readings) > 1:
-            choices = "\n".join(f"{number}.\n{each.words}" for number, each in enumerate(readings, start=1))
+            choices = "\n".join(
+                "\n".join([f"{number}.", each.words, *_doubts(each.doubts)])
+                for number, each in enumerate(readings, start=1)
+            )
             return replace(base, standing=Standing.AMBIGUOUS, question=f"Which of these is meant?\n{choices}")
         (reading,) = readings
         base = replace(base, problem=reading.problem, words=reading.words)
@@ -162,12 +169,15 @@ class Proposer:
         proposal = await self._planned(base)
         if proposal.plan is None or not self._is_for_somebody(proposal, proposal.plan):
             return proposal
-        proposal = replace(proposal, standing=Standing.UNCONFIRMED)
+        proposal = replace(proposal, standing=Standing.UNCONFIRMED, reason=_doubt(proposal))
         return replace(proposal, question=_question(proposal))
 
     def _is_for_somebody(self, proposal: Proposal, plan: Plan) -> bool:
-        """Return whether somebody has to confirm the goal of a sentence that leads to `plan`."""
-        return proposal.is_from_tools or not (self.waived or only_reads(plan))
+        """Return whether somebody has to confirm the goal of a sentence that leads to `plan`.
+
+        Where that is waived, a doubt about what the sentence means is not, until a person has answered it.
+        """
+        return proposal.is_from_tools or proposal.is_doubted or not (self.waived or only_reads(plan))
 
     async def variants(self, proposal: Proposal, k: int, **options: Any) -> tuple[Proposal, ...]:
         """Return `proposal` with each of the `k` cheapest plans for its problem, the cheapest first.
@@ -187,7 +197,7 @@ class Proposer:
             improvised = proposal.improvised and replace(proposal.improvised, result=result)
             variant = replace(proposal, result=result, improvised=improvised)
             if variant.is_ready and variant.request and self._is_for_somebody(variant, plan):
-                variant = replace(variant, standing=Standing.UNCONFIRMED)
+                variant = replace(variant, standing=Standing.UNCONFIRMED, reason=_doubt(variant))
             made.append(replace(variant, question=_question(variant)) if variant.is_for_somebody else variant)
         return tuple(made)
 
@@ -237,10 +247,20 @@ def _besides(reading: Reading, doing: Problem) -> Reading:
 def _question(proposal: Proposal) -> str:
     """Return what somebody has to say to a plan."""
     if proposal.standing is not Standing.UNVERIFIED or proposal.improvised is None:
-        return f"Is this what you want?\n{proposal.words}"
+        return "\n".join(["Is this what you want?", proposal.words, *_doubts(proposal.open_doubts)])
     steps = [f"- for {part!r}: {', '.join(each)}" for part, each in proposal.improvised.unverified.items()]
     question = "Nothing can confirm that this does all that was asked. Is it what you want?"
-    return "\n".join([question, proposal.words, *steps])
+    return "\n".join([question, proposal.words, *steps, *_doubts(proposal.open_doubts)])
+
+
+def _doubts(doubts: Iterable[str]) -> list[str]:
+    """Return doubts as lines of a question."""
+    return [f"Doubtful: {each}" for each in doubts]
+
+
+def _doubt(proposal: Proposal) -> str:
+    """Return why somebody has to say that a goal is meant, where that is otherwise waived."""
+    return "; ".join(proposal.open_doubts)
 
 
 def _in_the_way(proposal: Proposal, reading: Reading) -> Proposal | None:

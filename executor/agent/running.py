@@ -22,6 +22,7 @@ from executor.record.events import Asked
 from executor.record.state import RunState
 from executor.world.data import dumped, loaded
 from planner.model import Atom, DataParameter, DomainModel, Problem
+from planner.model.hidden import narrowed
 from planner.records import dataclass, field, replace
 
 KEPT: Final = 20
@@ -109,9 +110,11 @@ class Runs:
         return replace(made, plan=made.plan.model_copy(update={"results": results})) if results else made
 
     def standing(self, state: RunState) -> Problem:
-        """Return how things stand as a run believes them to be."""
-        facts = tuple(sorted(state.beliefs.simulation.facts, key=str))
-        return replace(self.problem, objects=state.source.objects, initial=facts)
+        """Return how things stand as a run believes them to be; what was found out is not unknown any more."""
+        open_facts = state.beliefs.unsettled
+        facts = tuple(sorted(state.beliefs.simulation.facts - open_facts, key=str))
+        unknown, likely = narrowed(self.problem, open_facts)
+        return replace(self.problem, objects=state.source.objects, initial=facts, unknown=unknown, likely=likely)
 
     def now(self, run: str = "") -> Problem:
         """Return how things stand: as `run` believes, if it is at work."""

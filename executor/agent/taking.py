@@ -33,7 +33,7 @@ async def taken(base: Proposal, steps: Any, world: World, time_limit: float | No
     result = Result(Status.SOLVED, StoppedBy.FIRST_PLAN, plan, reason=found.status.value)
     improvised = None if base.improvised is None else replace(base.improvised, result=result)
     made = replace(base, result=result, values=found.data, repaired=found, improvised=improvised, question="")
-    if improvised is None and (waived or only_reads(plan)):
+    if improvised is None and (waived or (only_reads(plan) and not made.is_doubted)):
         return replace(made, standing=Standing.PLANNED)
     standing = Standing.UNCONFIRMED if improvised is None else Standing.UNVERIFIED
     return replace(made, standing=standing, question=_question(plan, made))
@@ -46,7 +46,8 @@ def _why(found: Repaired) -> str:
 
 
 def _question(plan: Plan, proposal: Proposal) -> str:
-    lines = [f"Is this what you want?\n{proposal.words}\nIn these steps:"]
+    doubts = [f"Doubtful: {each}" for each in proposal.open_doubts]
+    lines = ["\n".join(["Is this what you want?", proposal.words, *doubts, "In these steps:"])]
     for place, step in enumerate(plan.steps):
         values = ", ".join(f"{name} = {text_of(value)}" for name, value in proposal.values.get(place, {}).items())
         lines.append(f"{place + 1}. {step}{f'; {values}' if values else ''}")
