@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executor.looking.goal import Verdict
+from executor.looking.goal import GoalLook, Verdict
 from executor.record.events import RunEnded
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
@@ -13,11 +13,12 @@ def ended(state: RunState, status: RunStatus, reason: str = "") -> RunEnded:
     return RunEnded(status, reason, state.spent.to_dict())
 
 
-def reached(state: RunState, verdict: Verdict) -> RunEnded:
+def reached(state: RunState, look: GoalLook) -> RunEnded:
     """Return the end of a run whose goal is not `MISSING`: success is claimed only for what was seen."""
     unverified = ", ".join(map(repr, state.plan.basis.unverified))
-    if verdict is not Verdict.SEEN or unverified:
-        return ended(state, RunStatus.UNVERIFIED, f"nothing confirms {unverified}" if unverified else "")
+    if look.verdict is not Verdict.SEEN or unverified:
+        reasons = [f"nothing confirms {unverified}"] if unverified else []
+        return ended(state, RunStatus.UNVERIFIED, "; ".join([*reasons, *filter(None, [look.reason])]))
     left = ", ".join(map(repr, state.plan.basis.left))
     if left:
         return ended(state, RunStatus.LOWERED, f"nothing was done about {left}")

@@ -21,7 +21,7 @@ from executor.plans.aims import aim_of
 from executor.plans.basis import Basis
 from executor.record.answers import is_approval, is_clear
 from executor.record.encoding import to_data
-from executor.record.events import Answered, Asked, Event, FactsSeen, GoalChanged, MemorySet, RunEnded
+from executor.record.events import Answered, Asked, Event, FactsSeen, GoalChanged, MemorySet, RunEnded, RungTaken
 from executor.record.facts import Note, Provenance
 from executor.record.state import RunState
 from executor.record.status import RunStatus, StepStatus
@@ -81,6 +81,19 @@ class Outcome:
     def questions(self) -> tuple[Asked, ...]:
         """The open questions; `resume(run, answers={question.question: answer})` answers them."""
         return tuple(self.state.open_questions.values())
+
+    @property
+    def missing(self) -> Mapping[str, Any] | None:
+        """Why no plan reaches the goal, where that is proved: `missing`, `unreachable`, `change` and more.
+
+        The keys are those of `planner.explain_unsolvable(…).to_dict()`; None where nothing is proved.
+        """
+        return self.state.missing
+
+    @property
+    def recovery(self) -> tuple[RungTaken, ...]:
+        """What was done about failures, rung by rung, and what was tried in vain."""
+        return tuple(self.state.rungs)
 
     @property
     def succeeded(self) -> bool:

@@ -301,13 +301,15 @@ class Loop:
         """Look whether the goal holds; None where the run goes on to reach it."""
         if self.state.is_undoing:
             return await self.supervisor.undone()
-        verdict = await looked_at(self.state, self.stepper.lookout, self.emit)
+        look = await looked_at(self.state, self.stepper.lookout, self.emit)
         if self.state.wants_plan:
             return None
         is_for_its_steps = not (self.state.has_aim or self.state.dropped)
-        if verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
+        if look.verdict is Verdict.UNEXPLAINED:
+            return ended(self.state, RunStatus.FAILED, look.reason)
+        if look.verdict is Verdict.MISSING or (is_for_its_steps and self.state.pending()):
             return await self.supervisor.missed()
-        return reached(self.state, verdict)
+        return reached(self.state, look)
 
     def _records(self, *wanted: StepStatus) -> list[StepRecord]:
         return self.state.with_status(*wanted)

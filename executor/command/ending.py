@@ -28,7 +28,7 @@ def exit_of(ended: Ended) -> Exit:
     match ended.outcome.status:
         case RunStatus.SUCCEEDED | RunStatus.LOWERED:
             return Exit.OK
-        case RunStatus.FAILED | RunStatus.COMPENSATED:
+        case RunStatus.IMPOSSIBLE | RunStatus.FAILED | RunStatus.COMPENSATED:
             return Exit.NEGATIVE
         case RunStatus.CANCELLED:
             return Exit.INTERRUPTED
@@ -133,6 +133,11 @@ def to_dict(ended: Ended) -> dict[str, Any]:
             for each in outcome.steps
         ],
         "dropped": list(state.dropped),
+        "missing": outcome.missing,
+        "recovery": [
+            {"rung": each.rung.name, "step": each.step, "reason": each.reason, "cost": each.cost, "found": each.found}
+            for each in outcome.recovery
+        ],
         "questions": {name: each.text for name, each in state.questions.items()},
         "waits": {
             each.id: {name: (each.wait or {}).get(name) for name in ("text", "event", "choices", "question")}

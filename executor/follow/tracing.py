@@ -45,7 +45,7 @@ REASON: Final = 500
 BAD: Final = frozenset(
     {
         *(StepStatus.FAILED, StepStatus.PARTIAL, StepStatus.IN_DOUBT),
-        *(RunStatus.FAILED, RunStatus.IN_DOUBT, RunStatus.COMPENSATED),
+        *(RunStatus.IMPOSSIBLE, RunStatus.FAILED, RunStatus.IN_DOUBT, RunStatus.COMPENSATED),
     }
 )
 """What counts as an error."""

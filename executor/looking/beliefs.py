@@ -11,10 +11,10 @@ from copy import copy
 from functools import partial
 
 from executor.looking.certainty import is_certain
-from executor.looking.needs import facts_of
+from executor.looking.needs import derived_of, facts_of
 from executor.record.facts import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
-from planner.model import OPEN, Atom, Formula, Not, Problem
+from planner.model import OPEN, Atom, Forall, Formula, Not, Problem
 from planner.model.formulas import conjuncts, substitute
 from planner.model.hidden import hidden
 from planner.plan import Step
@@ -37,6 +37,8 @@ class Beliefs:
         self._simulation = Simulation(replace(problem, unknown=()))
         self._notes: dict[Atom, Note] = {}
         self._unknown: set[Atom] = set()
+        self._derived: dict[Atom, Note] = {}
+        """What was seen of derived facts since the facts below them changed last: it counts more than what follows."""
         self._internal = internal
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
@@ -60,6 +62,8 @@ class Beliefs:
 
     def holds(self, fact: Atom) -> bool | None:
         """Return whether `fact` holds; None where that is unknown."""
+        if fact.predicate in self._simulation.problem.domain.derived:
+            return self._derived[fact].holds if fact in self._derived else self._simulation.holds(fact)
         note = self._notes.get(fact)
         return fact in self._simulation.world.state if note is None else note.holds
 
@@ -68,6 +72,11 @@ class Beliefs:
         """The facts that are unknown because they are declared so: a plan may suppose them."""
         found = [fact for fact in self._unknown if self._notes[fact].source == DECLARED]
         return sorted(found, key=lambda fact: (fact.predicate, fact.args))
+
+    @property
+    def unsettled(self) -> frozenset[Atom]:
+        """The facts that were declared unknown and that nobody has found out: what is only supposed is among them."""
+        return frozenset([fact for fact, note in self._notes.items() if note.source in {DECLARED, SUPPOSED}])
 
     def supposing(self, literals: Mapping[Atom, bool]) -> list[Note]:
         """Return what is to be believed where those of `literals` are supposed that are unknown."""
@@ -149,6 +158,9 @@ class Beliefs:
         return ""
 
     def _is_news(self, note: Note) -> bool:
+        if note.fact.predicate in self._simulation.problem.domain.derived:
+            seen = self._derived.get(note.fact)
+            return seen is None or seen.holds is not note.holds
         known = self._notes.get(note.fact)
         if known is None:
             return note.holds is not (note.fact in self._simulation.world.state) or note.version is not None
@@ -171,7 +183,12 @@ class Beliefs:
 
     def take(self, notes: Iterable[Note]) -> None:
         """Believe `notes`, of several about one fact the last."""
+        derived = self._simulation.problem.domain.derived
         latest = {note.fact: note for note in notes}
+        seen = {fact: latest.pop(fact) for fact in list(latest) if fact.predicate in derived} if derived else {}
+        if latest and self._derived:
+            self._derived.clear()
+        self._derived.update(seen)
         self._notes.update(latest)
         removed: list[Atom] = []
         added: list[Atom] = []
@@ -209,6 +226,7 @@ class Beliefs:
     def _detach(self) -> None:
         """Share nothing that changes with the beliefs that these are a copy of."""
         self._simulation, self._notes, self._unknown = self._simulation.copy(), {**self._notes}, {*self._unknown}
+        self._derived = {**self._derived}
 
     def did(self, step: Step) -> None:
         """Note that the action of `step` has run, for those that come after it."""
@@ -218,12 +236,35 @@ class Beliefs:
     def facts_of(self, formula: Formula, binding: Mapping[str, str]) -> list[Atom]:
         """Return the ground facts, derived ones left out, whose truth `formula` may depend on."""
         rules = self._simulation.rules
-        return facts_of(formula, rules.problem.domain, rules.universe, binding)
+        return facts_of(formula, rules.problem.domain, rules.universe, binding, known=self._derived)
+
+    def derived_of(self, formula: Formula) -> list[Atom]:
+        """Return the ground derived facts whose truth the ground `formula` may depend on."""
+        rules = self._simulation.rules
+        return derived_of(formula, rules.problem.domain, rules.universe)
+
+    def seen_derived(self, fact: Atom) -> Note:
+        """Return what was seen of a derived fact; raises `KeyError` where nothing was."""
+        return self._derived[fact]
+
+    @property
+    def has_seen_derived(self) -> bool:
+        """Whether something was seen of derived facts that need not be what follows from other facts."""
+        return bool(self._derived)
 
     def required(self, step: Step) -> Formula:
         """Return the ground condition on which `step` can be applied, but for what has to have run before it."""
         action = self._simulation.problem.domain.actions[step.action]
         return substitute(action.requires, dict(bound(action, step)))
+
+    def facts_of_effects(self, step: Step) -> list[Atom]:
+        """Return the facts on which it depends which of its conditional effects `step` has."""
+        action = self._simulation.problem.domain.actions[step.action]
+        binding = bound(action, step) if action.when else {}
+        conditions = [
+            Forall(each.variables, each.requires) if each.variables else each.requires for each in action.when
+        ]
+        return [fact for each in conditions for fact in self.facts_of(each, binding)]
 
     def needs(self, step: Step) -> list[Atom]:
         """Return the facts on which it may depend whether `step` can be applied."""
@@ -267,6 +308,8 @@ class Beliefs:
         flips = partial(self._flips, self._simulation.copy())
 
         def truth(fact: Atom) -> bool | None:
+            if fact in self._derived:
+                return self._derived[fact].holds
             among = [each for each in self.facts_of(fact, {}) if each in uncertain]
             unsure = any(flips(fact, [each]) for each in among) or (among and flips(fact, among))
             return None if unsure else self.is_true(fact)
@@ -279,13 +322,45 @@ class Beliefs:
     def _flips(self, twin: Simulation, part: Formula, facts: Iterable[Atom]) -> bool:
         """Return whether `part` comes out otherwise if no fact of `facts` is as is believed; `twin` has that state."""
         _toggle(twin, facts)
-        holds = twin.holds(part)
+        holds = self._holds_in(twin, part)
         _toggle(twin, facts)
         return holds is not self.is_true(part)
 
     def is_true(self, formula: Formula) -> bool:
         """Return whether `formula` holds as far as is known; unknown facts count as false."""
-        return self._simulation.holds(formula)
+        return self._holds_in(self._simulation, formula)
+
+    def _holds_in(self, simulation: Simulation, formula: Formula) -> bool:
+        """Return whether the ground `formula` holds in this state, with what was seen of derived facts."""
+        if not self._derived:
+            return simulation.holds(formula)
+
+        def truth(fact: Atom) -> bool | None:
+            seen = self._derived.get(fact)
+            return simulation.holds(fact) if seen is None else bool(seen.holds)
+
+        return is_certain(formula, truth, simulation.rules.universe, positive=True)
+
+    def unexplained(self, formula: Formula) -> list[Atom]:
+        """Return the derived facts in the ground `formula` that were seen to be false, and follow from other facts."""
+        facts = self.derived_of(formula) if self._derived else ()
+        return [
+            fact
+            for fact in facts
+            if fact in self._derived and self.holds(fact) is False and self._simulation.holds(fact)
+        ]
+
+    def doubted(self, derived: Atom) -> list[Note]:
+        """Return that nobody knows the facts that nobody has seen, and from which `derived` follows.
+
+        It was seen to be false, so that one of them is otherwise than is believed.
+        """
+        twin = copy(self)
+        twin._detach()  # noqa: SLF001 - one of its own
+        twin._derived = {}  # noqa: SLF001 - as above
+        facts = twin.resting(derived, lambda fact: not self.is_seen(fact))
+        reason = f"{self._derived[derived].source} saw that {derived} does not hold"
+        return [Note(fact, None, Provenance.UNKNOWN, reason) for fact in facts]
 
 
 def _toggle(simulation: Simulation, facts: Iterable[Atom]) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from executor.looking.beliefs import Beliefs
+from executor.looking.needs import patterns_of
 from executor.looking.observe import Looked, Lookout, believe
+from executor.looking.strangers import goal_beyond
 from executor.plans.supposed import supposed
 from executor.record.events import Event, FactsSeen
 from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.world.results import SURE
 from planner.model import Atom
 
 
@@ -20,49 +25,116 @@ class Verdict(Enum):
     SEEN = "it was seen to hold"
     ASSUMED = "nothing of it was seen to be missing, but not all was seen"
     MISSING = "it does not hold"
+    UNEXPLAINED = "it was seen not to hold, and nothing that can be changed says why"
 
 
-async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class GoalLook:
+    """What a look at the goal says, and why, where it was not seen to hold."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+SEEN: Final = GoalLook(Verdict.SEEN)
+MISSING: Final = GoalLook(Verdict.MISSING)
+
+
+async def looked_at(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     """Return whether the goal of `state` holds; tasks, and a run without a goal, are as sure as their steps.
 
     It does not where something has not happened that was to happen on the way.
     """
     if state.unmet:
-        return Verdict.MISSING
+        return MISSING
     if state.hierarchy is None:
         had_goal = state.has_goal or bool(state.dropped)
         return await _goal(state, lookout, emit) if had_goal else _steps(state, state.order)
     if not all(state.steps[id_].status.is_done for id_ in state.hierarchy.steps):
-        return Verdict.MISSING
+        return MISSING
     tasks = _steps(state, state.hierarchy.steps)
     if not state.has_goal:
         return tasks
     goal = await _goal(state, lookout, emit)
-    return tasks if goal is Verdict.SEEN else goal
+    return tasks if goal.verdict is Verdict.SEEN else goal
 
 
-def _steps(state: RunState, ids: Iterable[str]) -> Verdict:
+def _steps(state: RunState, ids: Iterable[str]) -> GoalLook:
     """Return what the statuses of steps say."""
-    found = {state.steps[id_].status for id_ in ids}
-    if not found.isdisjoint({StepStatus.FAILED, StepStatus.PARTIAL}):
-        return Verdict.MISSING
-    return Verdict.ASSUMED if StepStatus.UNVERIFIED in found else Verdict.SEEN
+    records = [state.steps[id_] for id_ in ids]
+    if any(each.status in {StepStatus.FAILED, StepStatus.PARTIAL} for each in records):
+        return MISSING
+    unverified = [f"{each.step}: {each.reason}" for each in records if each.status is StepStatus.UNVERIFIED]
+    return GoalLook(Verdict.ASSUMED, _listed(unverified)) if unverified else SEEN
 
 
-async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Verdict:
+async def _goal(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> GoalLook:
     beliefs = state.beliefs
-    facts = beliefs.facts_of(state.goal, {})
-    looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs)
+    looked = await _look(state, lookout, emit)
+    if not beliefs.is_true(state.goal):
+        contradicted = beliefs.simulation.holds(state.goal)
+        return GoalLook(Verdict.UNEXPLAINED, _contradiction(state)) if contradicted else MISSING
+    beyond = goal_beyond(state)
+    if beyond is not None:
+        return GoalLook(Verdict.ASSUMED if beyond else Verdict.UNEXPLAINED, _strangers(state))
+    rests = beliefs.resting(state.goal, lambda fact: not confirmed(fact, looked, beliefs))
+    unsure = [_why_unseen(fact, looked) for fact in rests] or list(_unsure_steps(state))
+    return GoalLook(Verdict.ASSUMED, _listed(unsure)) if unsure else SEEN
+
+
+async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]) -> Looked:
+    """Look at all that the goal rests on; what an observer of a derived fact belies is unknown from then on."""
+    beliefs = state.beliefs
+    facts = [*beliefs.facts_of(state.goal, {}), *beliefs.derived_of(state.goal)]
+    over = patterns_of(state.goal, state.problem.domain)
+    looked = await lookout.look([fact for fact in facts if lookout.can_see(fact)], beliefs, over)
     believe(looked, beliefs, emit, "the goal")
+    doubted = [note for fact in beliefs.unexplained(state.goal) for note in beliefs.doubted(fact)]
+    if doubted:
+        emit(FactsSeen(tuple(doubted), "the goal"))
     supposing = beliefs.supposing(supposed(state.supposes))
     if supposing:
         emit(FactsSeen(tuple(supposing), "supposed"))
-    if not beliefs.is_true(state.goal):
-        return Verdict.MISSING
-    rests = beliefs.resting(state.goal, lambda fact: not confirmed(fact, looked, beliefs))
-    return Verdict.ASSUMED if rests else Verdict.SEEN
+    return looked
+
+
+def _unsure_steps(state: RunState) -> Iterator[str]:
+    """Yield the steps through which the goal was reached and of whose success their handlers are not sure."""
+    facts, seen = list(state.beliefs.facts_of(state.goal, {})), set[str]()
+    while facts:
+        id_ = state.providers.get(facts.pop())
+        record = None if id_ is None or id_ in seen else state.steps[id_]
+        if record is None:
+            continue
+        seen.add(record.id)
+        facts += state.beliefs.needs(record.step)
+        confidence = (record.result or {}).get("confidence", SURE)
+        if record.status.is_done and confidence < SURE:
+            yield f"{record.step}: the handler is sure only to {confidence:g}"
+
+
+def _why_unseen(fact: Atom, looked: Looked) -> str:
+    reasons = [each.reason for each in looked.disagreements if fact in each.facts]
+    return reasons[0] if reasons else f"nobody has seen that {fact} is as the goal wants it"
+
+
+def _listed(reasons: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def confirmed(fact: Atom, looked: Looked, beliefs: Beliefs) -> bool:
     """Return whether a look bears out what is believed; it may not, as what is stale stays false for a while."""
     return looked.seen[fact] is beliefs.holds(fact) if fact in looked.seen else beliefs.is_trusted(fact)
+
+
+def _contradiction(state: RunState) -> str:
+    beliefs = state.beliefs
+    seen = [
+        f"{beliefs.seen_derived(fact).source} saw that {fact} does not hold" for fact in beliefs.unexplained(state.goal)
+    ]
+    return f"{_listed(seen)}, though it follows from facts that hold"
+
+
+def _strangers(state: RunState) -> str:
+    told = ", ".join([str(fact) for fact in state.strangers])
+    return f"the goal speaks of all objects, and {told} tells of an object that the problem does not have"

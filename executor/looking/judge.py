@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from executor.looking.beliefs import Beliefs, is_in_place
@@ -121,7 +121,7 @@ def judged(
     if wanted.conditions:
         notes = _notes(action, result, wanted, looked, told, beliefs=beliefs, done=True, doubt=doubt)
         _judge_conditions(wanted, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
-    status, reason = _status(result, wanted, (seen, missing, unseen), doubt)
+    status, reason = _status(result, wanted, (seen, missing, unseen), doubt, looked)
     effects = [*wanted.changed, *wanted.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
@@ -156,7 +156,11 @@ def _judge_item(item: Atom, old: Any, looked: Looked, lists: tuple[list[Formula]
 
 
 def _status(  # noqa: PLR0911 - a line for each case
-    result: ActionResult, wanted: Expected, lists: tuple[list[Formula], list[Formula], list[Formula]], doubt: str
+    result: ActionResult,
+    wanted: Expected,
+    lists: tuple[list[Formula], list[Formula], list[Formula]],
+    doubt: str,
+    looked: Looked,
 ) -> tuple[StepStatus, str]:
     seen, missing, unseen = lists
     came = [fact for fact in seen if fact in wanted.changed or fact in wanted.items]
@@ -172,10 +176,18 @@ def _status(  # noqa: PLR0911 - a line for each case
             return StepStatus.PARTIAL, f"its effect {_listed(missing, wanted)} did not come about"
         return StepStatus.FAILED, f"the handler reports success, but {_listed(missing, wanted)} was not seen"
     if unseen:
-        return StepStatus.UNVERIFIED, f"nobody looked at {_listed(unseen, wanted)}"
+        return StepStatus.UNVERIFIED, _why_unseen(unseen, wanted, looked)
     if result.confidence < SURE:
         return StepStatus.UNVERIFIED, f"the handler is sure only to {result.confidence:g}"
     return StepStatus.SUCCEEDED, ""
+
+
+def _why_unseen(unseen: Sequence[Formula], wanted: Expected, looked: Looked) -> str:
+    """Return why effects were not seen: what observers failed at or contradict each other about, and the others."""
+    told = {fact: each.reason for each in looked.disagreements for fact in each.facts}
+    reasons = dict.fromkeys([told[fact] for fact in unseen if isinstance(fact, Atom) and fact in told])
+    others = [fact for fact in unseen if fact not in told]
+    return "; ".join([*reasons, *([f"nobody looked at {_listed(others, wanted)}"] if others else [])])
 
 
 def _listed(facts: Iterable[Formula], wanted: Expected | None = None) -> str:

@@ -2,34 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import product
 
-from planner.model import And, Atom, DomainModel, Exists, Forall, Formula, Imply, Not, Or
-from planner.model.formulas import substitute
+from planner.model import OPEN, And, Atom, DomainModel, Exists, Forall, Formula, Imply, Not, Or, is_variable
+from planner.model.formulas import atoms_in, substitute
 from planner.validate.conditions import Universe
 
 
-def facts_of(formula: Formula, domain: DomainModel, universe: Universe, binding: Mapping[str, str]) -> list[Atom]:
-    """Return the ground facts, derived ones left out, whose truth `formula` may depend on; each once."""
+def facts_of(
+    formula: Formula,
+    domain: DomainModel,
+    universe: Universe,
+    binding: Mapping[str, str],
+    *,
+    known: Container[Atom] = (),
+) -> list[Atom]:
+    """Return the ground facts, derived ones left out, whose truth `formula` may depend on; each once.
+
+    Derived facts that are `known` depend on nothing.
+    """
+    derived = domain.derived
+    return [
+        fact
+        for fact in _traced(formula, domain, universe, binding, known=known)
+        if fact.predicate not in derived and fact not in known
+    ]
+
+
+def derived_of(formula: Formula, domain: DomainModel, universe: Universe) -> list[Atom]:
+    """Return the ground derived facts whose truth the ground `formula` may depend on; each once."""
+    derived = domain.derived
+    return [fact for fact in _traced(formula, domain, universe, {}) if fact.predicate in derived] if derived else []
+
+
+def patterns_of(formula: Formula, domain: DomainModel) -> list[Atom]:
+    """Return a pattern for each quantified atom whose truth the ground `formula` may depend on; each once.
+
+    A pattern has `OPEN` in place of each variable, and so stands for facts about objects of any name.
+    """
+    found: dict[Atom, None] = {}
+    stack = [formula]
+    while stack:
+        for atom in atoms_in(stack.pop()):
+            pattern = Atom(atom.predicate, tuple([OPEN if is_variable(arg) else arg for arg in atom.args]))
+            if pattern not in found:
+                found[pattern] = None
+                stack += _explained(pattern, domain)
+    return [pattern for pattern in found if OPEN in pattern.args]
+
+
+def _explained(fact: Atom, domain: DomainModel) -> list[Formula]:
+    """Return the conditions from which a derived fact, or a pattern of such facts, follows."""
+    return [
+        substitute(axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True)))
+        for axiom in domain.axioms
+        if axiom.predicate == fact.predicate
+    ]
+
+
+def _traced(
+    formula: Formula,
+    domain: DomainModel,
+    universe: Universe,
+    binding: Mapping[str, str],
+    *,
+    known: Container[Atom] = (),
+) -> dict[Atom, None]:
+    """Return the ground facts that `formula` names, and those that the derived ones among them follow from."""
     derived = domain.derived
     found: dict[Atom, None] = {}
-    traced: set[Atom] = set()
     stack = [substitute(formula, binding)]
     while stack:
         for fact in _atoms(stack.pop(), universe):
-            if fact.predicate not in derived:
-                found[fact] = None
-            elif fact not in traced:
-                traced.add(fact)
-                stack += [
-                    substitute(
-                        axiom.condition, dict(zip([each.name for each in axiom.parameters], fact.args, strict=True))
-                    )
-                    for axiom in domain.axioms
-                    if axiom.predicate == fact.predicate
-                ]
-    return list(found)
+            if fact in found:
+                continue
+            found[fact] = None
+            if fact.predicate in derived and fact not in known:
+                stack += _explained(fact, domain)
+    return found
 
 
 def _atoms(formula: Formula, universe: Universe) -> Iterator[Atom]:

@@ -55,8 +55,8 @@ class Lookout:
     def __init__(self, world: World, objects: Bindings) -> None:
         self._world = world
         self._objects = objects
-        self._strangers: set[Atom] = set()
-        """What was seen that is about objects that the problem does not have."""
+        self._strangers: dict[Atom, bool] = {}
+        """What was seen of objects that the problem does not have, and whether it held at the latest look."""
         self._untold: list[Disagreement] = []
         """What of that nobody was told."""
         self._due: dict[Atom, float] = {}
@@ -78,11 +78,15 @@ class Lookout:
         """Return whether some observer looks at facts of `predicate`."""
         return self._world.is_watched(predicate)
 
-    async def look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
-        """Return what observers say about `facts`, after those that may be late have had their time."""
+    async def look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> Looked:
+        """Return what observers say about `facts`, after those that may be late have had their time.
+
+        Whoever finds out the objects for the open arguments of a pattern in `over` is asked, too: there may be some
+        that no fact of the problem is about.
+        """
         facts, pause = list(facts), SHORTEST
         while True:
-            looked = await self._look(facts, beliefs)
+            looked = await self._look(facts, beliefs, over)
             now = asyncio.get_running_loop().time()
             late = [
                 self._due[fact]
@@ -94,11 +98,18 @@ class Lookout:
             await asyncio.sleep(min(pause, max(late) - now))
             pause = min(2 * pause, LONGEST)
 
-    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs) -> Looked:
-        """Return what observers say about `facts`; each look is made once, all at the same time."""
+    async def _look(self, facts: Iterable[Atom], beliefs: Beliefs, over: Collection[Atom] = ()) -> Looked:
+        """Return what observers say about `facts` and patterns; each look is made once, all at the same time.
+
+        A function that observes several patterns is called once for all of them that give it the same arguments.
+        """
         asked = {fact: self._world.observers_of(fact) for fact in facts}
         looks = dict.fromkeys([each for found in asked.values() for each in found])
-        answers = dict(zip(looks, await _all([self._sighting(*look) for look in looks]), strict=True))
+        looks |= dict.fromkeys([each for pattern in over for each in self._world.observers_over(pattern)])
+        calls = {look: (look[0].function, look[0].bound(look[1])) for look in looks}
+        firsts = {call: look for look, call in reversed(calls.items())}
+        given = dict(zip(firsts, await _all([self._answer(*look) for look in firsts.values()]), strict=True))
+        answers = {look: self._sighting(*look, given[call]) for look, call in calls.items()}
         looked = Looked()
         wanted = dict.fromkeys(asked)
         for (observer, look), answer in answers.items():
@@ -116,12 +127,16 @@ class Lookout:
         return looked
 
     def _note_strangers(self, observer: Observer, sighting: Sighting, beliefs: Beliefs) -> None:
-        """Note what `observer` saw that the problem knows nothing of: once in a run, as it may be looked at often."""
-        for fact in sighting.facts:
+        """Note what `observer` saw of objects that the problem does not have, where it is news."""
+        gone = [fact for fact in self._strangers if fact not in sighting.facts and sighting.about(fact) is False]
+        for fact, holds in {**sighting.facts, **dict.fromkeys(gone, False)}.items():
             why = beliefs.stranger(fact)
-            if why and fact not in self._strangers:
-                self._strangers.add(fact)
-                self._untold.append(Disagreement((fact,), f"the observer {observer.name} told of {fact}: {why}"))
+            if why and self._strangers.get(fact) is not holds:
+                self._strangers[fact] = holds
+                reason = f"the observer {observer.name} told of {fact}: {why}"
+                self._untold.append(
+                    Disagreement((fact,), reason, (Note(fact, holds, Provenance.OBSERVED, observer.name),))
+                )
 
     def _told(self, looked: Looked) -> Looked:
         """Return `looked` with what nobody was told yet."""
@@ -156,17 +171,32 @@ class Lookout:
         facts = {self._objects.renamed(fact): holds for fact, holds in sighting.facts.items()}
         return Sighting(facts, sighting.others_false, sighting.version)
 
-    async def _sighting(self, observer: Observer, look: Atom) -> Sighting | str:
-        """Return what `observer` sees, or why it does not."""
+    async def _answer(self, observer: Observer, look: Atom) -> Any:
+        """Return what `observer` answers, or a `_Failure` that says why it does not."""
         asked = called(observer.function, observer.arguments(look, self._objects))
         try:
-            answer = await (asked if observer.timeout is None else within(asked, observer.timeout))
-            with containment():
-                return self._renamed(observer.read(look, answer))
+            return await (asked if observer.timeout is None else within(asked, observer.timeout))
         except OutOfTime:
-            return f"the observer {observer.name} of {look} did not answer within {observer.timeout} s"
+            return _Failure(f"did not answer within {observer.timeout} s")
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
-            return f"the observer {observer.name} of {look} failed: {said(error)}"
+            return _Failure(f"failed: {said(error)}")
+
+    def _sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
+        """Return what `answer` says of `look`, or why it says nothing."""
+        if type(answer) is not _Failure:  # its class may be a property that raises
+            try:
+                with containment():
+                    return self._renamed(observer.read(look, answer))
+            except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
+                answer = _Failure(f"failed: {said(error)}")
+        return f"the observer {observer.name} of {look} {answer.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why an observer gave no answer."""
+
+    reason: str
 
 
 def believe(

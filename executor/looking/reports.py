@@ -16,10 +16,10 @@ from planner.records import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The `facts` that a handler reports, and whether they hold; `strangers` says which the problem does not have."""
+    """The `facts` that a handler reports, and whether they hold; `strangers` are those that the problem lacks."""
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
-    strangers: Mapping[Atom, str] = field(default_factory=dict)
+    strangers: Mapping[Atom, bool] = field(default_factory=dict)
 
 
 def reported(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Report:
@@ -31,14 +31,13 @@ def reported(result: ActionResult, beliefs: Beliefs, objects: Bindings) -> Repor
         return NOTHING
     domain = beliefs.simulation.problem.domain
     facts: dict[Atom, bool] = {}
-    strangers: dict[Atom, str] = {}
+    strangers: dict[Atom, bool] = {}
     for literal in result.observed:
         named, holds = literal_of(literal)
         _check(named, domain)
         fact = objects.renamed(named)
-        why = beliefs.stranger(fact)
-        if why:
-            strangers[named] = why
+        if beliefs.stranger(fact):
+            strangers[named] = holds
         else:
             facts[fact] = holds
     return Report(facts, strangers)

@@ -28,8 +28,12 @@ class Survey:
     emit: Callable[[Event], None]
 
     async def near(self, failed: Iterable[StepRecord]) -> bool:
-        """Look at what the steps in `failed` need, and at facts like it; return whether anything was news."""
-        facts: dict[Atom, None] = {}
+        """Look at what the steps in `failed` need, and at facts like it; return whether anything was news.
+
+        Derived facts of the goal are looked at, too: they may hold whatever has failed.
+        """
+        derived = self.state.beliefs.derived_of(self.state.goal)
+        facts = dict.fromkeys([fact for fact in derived if self.lookout.can_see(fact)])
         for record in failed:
             needs = [fact for fact in self.state.beliefs.needs(record.step) if self.lookout.can_see(fact)]
             facts.update(dict.fromkeys(needs))

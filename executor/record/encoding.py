@@ -18,7 +18,7 @@ _ENUMS: Final[Mapping[type[Any], Mapping[str, type[Enum]]]] = {
     RungTaken: {"rung": Rung},
 }
 
-_NOTED: Final = ("facts", "awaited")
+_NOTED: Final = ("facts", "awaited", "strangers")
 
 
 def to_data(event: Event) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def from_data(kind: str, data: Mapping[str, Any]) -> Event:
         found[name] = enum[found[name]]
     for name in _NOTED:
         if name in found:
-            read = _to_atom if cls is Disagreement else _to_note
+            read = _to_atom if cls is Disagreement and name == "facts" else _to_note
             found[name] = tuple([read(each) for each in found[name]])
     for name in ("steps", "choices", "known", "left"):
         if isinstance(found.get(name), list):

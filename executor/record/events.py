@@ -115,10 +115,14 @@ class FactsSeen:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Observers contradict each other, one failed, or who looked or acted tells of objects that the problem lacks."""
+    """Observers contradict each other, one failed, or who looked or acted tells of objects that the problem lacks.
+
+    `strangers` are the facts about such objects, with whether they hold.
+    """
 
     facts: tuple[Atom, ...]
     reason: str
+    strangers: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +219,13 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class ProvedImpossible:
+    """What was observed proves that no plan reaches the goal; `missing` says why, as a diagnosis in data."""
+
+    missing: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySet:
     """Working memory changed; `value` None takes the key out."""
 
@@ -249,6 +260,7 @@ Event = (
     | GoalChanged
     | Asked
     | Answered
+    | ProvedImpossible
     | MemorySet
     | RunEnded
 )

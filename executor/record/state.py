@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.looking.beliefs import Beliefs, is_in_place
@@ -24,6 +24,7 @@ from executor.record.events import (
     MemorySet,
     ParametersFilled,
     PlanChanged,
+    ProvedImpossible,
     Purpose,
     RunEnded,
     RungTaken,
@@ -66,6 +67,10 @@ class RunState:
     """Whether an agent has made plans of requests for the run."""
     given: frozenset[str] = frozenset()
     """The entries of memory that whoever began the run has given, and that no step has set since."""
+    strangers: Mapping[Atom, Note] = {}
+    """What is known of objects that the problem does not have."""
+    missing: Mapping[str, Any] | None = None
+    """Why no plan reaches the goal, where what was observed proves that."""
     is_undoing = False
     """Whether the plan is one that undoes what was done."""
     wants_plan = False
@@ -173,8 +178,9 @@ class RunState:
                 if self.tried.is_fresh:
                     self.tried.seen(self.beliefs.simulation.facts)
                 self._watch()
-            case Disagreement():
+            case Disagreement(_, _, strangers):
                 self.disagreements.append(event)
+                self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
             case PlanChanged():
                 self._change(event)
             case RungTaken():
@@ -190,6 +196,8 @@ class RunState:
                 self.answers.pop(question, None)
             case Answered(question, answer):
                 self._answer(question, answer)
+            case ProvedImpossible(missing):
+                self.missing = missing
             case MemorySet(key, value, relevance):
                 self.memory.restore(key, value, relevance)
                 self.given -= {key}
@@ -244,7 +252,7 @@ class RunState:
         self.wants_plan = False
         if event.undoes and not self.is_undoing:
             failed = [each for each in self.with_status(*TROUBLE) if each.id not in self.mended]
-            self.given_up = tuple([f"{each.step}: {each.reason}" for each in failed])
+            self.given_up = tuple(self.causes(failed))
         self.mended.update(self.steps.ever(StepStatus.FAILED, StepStatus.PARTIAL))
         self.is_undoing, self.left = event.undoes, event.left
         if event.policy is not None:
@@ -405,6 +413,31 @@ class RunState:
             return True
         return record.status in TROUBLE and record.id not in self.mended
 
+    def causes(self, failed: Iterable[StepRecord]) -> list[str]:
+        """Return what happened in the steps that `failed`, in words.
+
+        Of a step that was not begun because it had failed before, the cause is the failure before.
+        """
+        records = [next(self._attempts_at(each), each) if not each.attempts else each for each in failed]
+        return list(dict.fromkeys(_attributed(str(each.step), each.reason) for each in records))
+
+    def _attempts_at(self, record: StepRecord) -> Iterator[StepRecord]:
+        """Yield the steps in trouble that did the same as `record` and were begun, as they ended."""
+        found = (self.steps[id_] for id_ in self.finished)
+        return (each for each in found if each.step == record.step and each.attempts and each.status in TROUBLE)
+
+    def lacking(self) -> str:
+        """Return which parts of the goal do not hold, and who saw that."""
+        parts = [part for part in conjuncts(self.goal) if not self.beliefs.is_true(part)]
+        if not parts:
+            return "the goal does not hold"
+        facts = self.beliefs.facts_of(parts[0], {})
+        saw = next(
+            (note.source for note in map(self.beliefs.note, facts) if note.provenance is Provenance.OBSERVED), ""
+        )
+        listed = ", ".join(map(str, parts))
+        return f"the goal does not hold: {listed} is missing{f', as {saw} saw' if saw else ''}"
+
     def key_of(self, record: StepRecord) -> str:
         """Return the idempotency key of a step: it stays the same in all attempts, and after a restart."""
         return f"{self.run}/{record.id}"
@@ -444,3 +477,8 @@ class RunState:
 def _is_news(note: Note) -> bool:
     """Return whether a step that was done tells what it does not declare, or has left in doubt what it does."""
     return note.holds is None or (note.provenance is Provenance.REPORTED and note.source != TRUSTED)
+
+
+def _attributed(step: str, reason: str) -> str:
+    """Return `reason` with the step that it is about before it, unless it begins with that itself."""
+    return reason if reason.startswith(step) else f"{step}: {reason}"

@@ -42,6 +42,7 @@ class RunStatus(Enum):
     SUCCEEDED = "the goal was observed"
     UNVERIFIED = "no part of the goal was seen to be missing, and some could not be looked at"
     LOWERED = "the hard goal was observed; soft goals were dropped"
+    IMPOSSIBLE = "what was observed proves that no plan reaches the goal"
     FAILED = "the goal was not reached"
     COMPENSATED = "the goal was not reached, and what was done is undone"
     IN_DOUBT = "nobody can say whether a step happened, and somebody has to"
@@ -62,6 +63,7 @@ _ENDED = frozenset(
         RunStatus.SUCCEEDED,
         RunStatus.UNVERIFIED,
         RunStatus.LOWERED,
+        RunStatus.IMPOSSIBLE,
         RunStatus.FAILED,
         RunStatus.COMPENSATED,
         RunStatus.CANCELLED,

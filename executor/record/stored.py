@@ -20,6 +20,7 @@ PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
     RunStatus.SUCCEEDED: "completed",
     RunStatus.UNVERIFIED: "completed",
     RunStatus.LOWERED: "completed",
+    RunStatus.IMPOSSIBLE: "abandoned",
     RunStatus.FAILED: "abandoned",
     RunStatus.COMPENSATED: "abandoned",
     RunStatus.CANCELLED: "abandoned",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
@@ -10,12 +10,13 @@ from typing import Final
 from executor.learning.pricing import Pricing
 from executor.looking.survey import Survey
 from executor.record.answers import RETRY
-from executor.record.events import Event, Rung, RungTaken
+from executor.record.events import Event, ProvedImpossible, Rung, RungTaken
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
 from executor.recovery.asking import Asking
 from executor.recovery.compensation import Compensation
 from executor.recovery.following import Following
+from executor.recovery.impossibility import prove_impossible
 from executor.recovery.options import Options
 from executor.recovery.policy import Recovery
 from executor.recovery.questions import Questions
@@ -60,7 +61,7 @@ class Ladder:
     async def climb(
         self, failed: Sequence[StepRecord], *, meanwhile: bool = False, is_asked_by: str | None = None
     ) -> bool:
-        """Take rung after rung, until the run can go on; return whether it can.
+        """Take rung after rung, until the run can go on or is at its goal; return whether it is so.
 
         Only the first, candidates and a patch, are taken `meanwhile`: while other steps are at work. Where a step asks
         for another plan, one that works is kept only if there is none better.
@@ -70,6 +71,9 @@ class Ladder:
         if self.state.is_undoing:
             return not meanwhile and await self.compensation.begin(about)
         await self.survey.near(failed)
+        if self._is_at_the_goal:
+            self.replanning.skip(len(self.options.left()))
+            return True
         if self.state.policy is not None:
             if meanwhile:
                 return False
@@ -80,7 +84,11 @@ class Ladder:
                 self.replanning.keep()
             return True
         given_up = PLANS if self.following.gives_up else ()
-        for rung in [each for each in self._rungs(meanwhile=meanwhile) if each not in given_up]:
+        return await self._take_one([each for each in self._rungs(meanwhile=meanwhile) if each not in given_up], about)
+
+    async def _take_one(self, rungs: Iterable[Rung], about: str) -> bool:
+        """Take the first of `rungs` that helps; return whether one does."""
+        for rung in rungs:
             if await self._take(rung, about):
                 return True
         return False
@@ -93,6 +101,14 @@ class Ladder:
             self.replanning.keep()
             return True
         return not self._is_spent and await self.following.decide_again(about)
+
+    @property
+    def _is_at_the_goal(self) -> bool:
+        """Whether observers of derived facts saw that the goal holds, which does not follow from other facts."""
+        state = self.state
+        if not state.beliefs.has_seen_derived or state.hierarchy is not None or not state.has_goal or state.unmet:
+            return False
+        return state.beliefs.is_true(state.goal) and not state.beliefs.simulation.holds(state.goal)
 
     @property
     def _is_spent(self) -> bool:
@@ -123,8 +139,16 @@ class Ladder:
             case Rung.ASK if self.asking.ask is not None:
                 return await self._ask(about)
             case Rung.COMPENSATE if not self.state.open_questions:
+                await self.prove_impossible()
                 return await self.compensation.begin(about)
         return False
+
+    async def prove_impossible(self) -> None:
+        """Note that no plan reaches the goal, if what was observed proves that."""
+        if self.state.missing is None and not self.state.is_undoing:
+            missing = await prove_impossible(self.state, self.options)
+            if missing is not None:
+                self.emit(ProvedImpossible(missing))
 
     async def _patch(self, about: str) -> bool:
         if await self.replanning.patch(about):

@@ -19,7 +19,8 @@ from executor.recovery.limits import Limits
 from executor.steps.stepping import Stepper
 from planner.model import Atom
 
-MISSED: Final = "the goal does not hold"
+MOST_TRIED: Final = 10
+"""Lines of a reason about what recovery tried; all of it is in `Outcome.recovery`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -185,17 +186,25 @@ class Supervisor:
     async def _give_up(self, trouble: Sequence[StepRecord]) -> RunEnded:
         if self.state.is_undoing:
             return await self.undone(trouble)
-        reason = "; ".join([*(_reasons(trouble) or self._asked or [MISSED]), *self.ladder.reasons])
-        return ended(self.state, RunStatus.WAITING if self.state.open_questions else RunStatus.FAILED, reason)
+        state = self.state
+        causes = state.causes(trouble) or self._asked or [state.lacking()]
+        if state.open_questions:
+            return ended(state, RunStatus.WAITING, _told(causes, self.ladder.reasons))
+        await self.ladder.prove_impossible()
+        status = RunStatus.FAILED if state.missing is None else RunStatus.IMPOSSIBLE
+        return ended(state, status, _told(causes, self.ladder.reasons))
 
     async def undone(self, trouble: Sequence[StepRecord] = ()) -> RunEnded:
         """Return the end of a run that was given up: what it did is undone, as far as that was seen."""
-        left = await self.ladder.compensation.end()
-        reason = "; ".join([*(self.state.given_up or [MISSED]), *_reasons(trouble), *left])
-        if left and self.state.open_questions:
-            return ended(self.state, RunStatus.WAITING, reason)
-        return ended(self.state, RunStatus.FAILED if left else RunStatus.COMPENSATED, reason)
+        state, left = self.state, await self.ladder.compensation.end()
+        tried = [each.reason for each in state.rungs if not each.found and each.reason]
+        reason = _told(state.given_up or [state.lacking()], [*tried, *state.causes(trouble), *left])
+        if left and state.open_questions:
+            return ended(state, RunStatus.WAITING, reason)
+        done = RunStatus.FAILED if left else RunStatus.COMPENSATED
+        return ended(state, done if state.missing is None else RunStatus.IMPOSSIBLE, reason)
 
 
-def _reasons(trouble: Sequence[StepRecord]) -> list[str]:
-    return [f"{record.step}: {record.reason}" for record in trouble]
+def _told(causes: Sequence[str], tried: Sequence[str]) -> str:
+    """Return a reason whose first line has the causes; what recovery tried comes after it, a line each."""
+    return "\n".join(["; ".join(causes), *list(dict.fromkeys(tried))[-MOST_TRIED:]])

@@ -115,8 +115,9 @@ class Aftermath:
             found = reported(got.result, self.state.beliefs, self.state.objects)
         except InputError as error:
             return replace(got, result=replace(got.result, success=False, error=str(error)), raised=error), {}
-        for fact, why in found.strangers.items():
-            self.emit(Disagreement((fact,), f"{record.step} reports {fact}: {why}"))
+        for fact, holds in found.strangers.items():
+            reason = f"{record.step} reports {fact}: {self.state.beliefs.stranger(fact)}"
+            self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
         return got, found.facts
 
     async def _looked(self, visible: list[Atom], ways: Sequence[Expected]) -> Looked:

@@ -35,7 +35,8 @@ class Conditions:
     async def unmet(self, record: StepRecord, action: Action) -> str:
         """Return which condition of the step does not hold, as far as is known; looks where it must be seen to hold.
 
-        A careful step is looked for afresh. What nobody can see of what the problem states counts as said by a person.
+        All that is unknown is looked at, in the conditions of the step and in those of its conditional effects; for a
+        careful step, all conditions. What nobody can see of what the problem states counts as said by a person.
         """
         beliefs = self.state.beliefs
         careful = not action.tags.isdisjoint(CAREFUL)
@@ -44,12 +45,13 @@ class Conditions:
         if beliefs.is_sure and not afresh:
             return self.objection(record)
         condition = self._condition(record)
+        unknown = [fact for fact in beliefs.facts_of_effects(record.step) if beliefs.holds(fact) is None]
         if afresh:
-            await self._look_afresh(condition, careful=careful)
+            await self._look_afresh(condition, unknown, careful=careful)
+        else:
+            unknown += [fact for fact in beliefs.facts_of(condition, {}) if beliefs.holds(fact) is None]
+            await self._look([*unknown, *(beliefs.derived_of(condition) if unknown else ())])
         unseen = beliefs.doubtful(condition, careful=careful)
-        if unseen and not afresh:
-            await self._look(unseen)
-            unseen = beliefs.doubtful(condition, careful=careful)
         if unseen and not careful and self._suppose(record):
             unseen = beliefs.doubtful(condition, careful=careful)
         reason = self.objection(record)
@@ -71,10 +73,13 @@ class Conditions:
         changes = beliefs.simulation.changes(record.step)
         await self._look(dict.fromkeys([*facts, *changes.provided, *changes.removed]))
 
-    async def _look_afresh(self, condition: Formula, *, careful: bool) -> None:
-        """Look at all that `condition` rests on; what was only stated is unknown to the careful if observers fail."""
+    async def _look_afresh(self, condition: Formula, more: Iterable[Atom], *, careful: bool) -> None:
+        """Look at all that `condition` rests on, and at `more`.
+
+        What was only stated is unknown to the careful if observers fail.
+        """
         beliefs = self.state.beliefs
-        looked = await self._look(beliefs.facts_of(condition, {}))
+        looked = await self._look([*beliefs.facts_of(condition, {}), *beliefs.derived_of(condition), *more])
         failed = {fact: each.reason for each in looked.disagreements for fact in each.facts}
         unsure = [fact for fact in failed if not (fact in looked.seen or beliefs.is_noted(fact))]
         if careful and unsure:
@@ -91,7 +96,13 @@ class Conditions:
 
     def objection(self, record: StepRecord) -> str:
         """Return why the step cannot be done, as far as is known; nothing where it can."""
-        found = self.state.beliefs.simulation.objection(record.step)
+        beliefs = self.state.beliefs
+        found = beliefs.simulation.objection(record.step)
+        if beliefs.has_seen_derived and (found is None or not found.misfit):
+            parts = [part for part in conjuncts(beliefs.required(record.step)) if not beliefs.is_true(part)]
+            if parts:
+                return f"it requires {parts[0]}, which was not seen to hold"
+            found = None
         if found is None:
             return self._stated_objection(record) if record.plan.requires else ""
         return found.misfit or f"it requires {found.condition}, which does not hold"

@@ -121,6 +121,16 @@ class Observer:
             args.append(OPEN if mine == OPEN else other)
         return Atom(fact.predicate, tuple(args))
 
+    def look_over(self, pattern: Atom) -> Atom | None:
+        """Return the pattern of one look that tells of all facts like `pattern`; None where no look does."""
+        look = self.look_for(pattern)
+        is_found_out = look is not None and {at for at, arg in enumerate(look.args) if arg == OPEN} <= set(self.open)
+        return look if is_found_out else None
+
+    def bound(self, look: Atom) -> tuple[tuple[str, str], ...]:
+        """Return the names of the objects that the function is called with for `look`."""
+        return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
+
     def arguments(self, look: Atom, entities: Mapping[str, object]) -> dict[str, Any]:
         """Return what the function is called with for `look`."""
         return {name: entities.get(look.args[at], look.args[at]) for name, at in self.parameters.items()}

@@ -173,6 +173,11 @@ class World:
         found = [(each, each.look_for(fact)) for each in self._looks.get(fact.predicate, ())]
         return [(observer, look) for observer, look in found if look is not None]
 
+    def observers_over(self, pattern: Atom) -> list[tuple[Observer, Atom]]:
+        """Return who finds out the objects for the open arguments of `pattern`, each with the pattern of the look."""
+        found = [(each, each.look_over(pattern)) for each in self._looks.get(pattern.predicate, ())]
+        return [(observer, look) for observer, look in found if look is not None]
+
     def is_watched(self, predicate: str) -> bool:
         """Return whether some observer looks at facts of `predicate`."""
         return predicate in self._looks

@@ -337,4 +337,4 @@ def test_tasks_of_which_steps_are_left_are_not_done_whatever_holds():
     state = RunState(world.model, plan, problem.classical, world.hierarchy)
     assert state.beliefs.is_true(state.goal)
     events = []
-    assert run_virtual(looked_at(state, Lookout(world, state.objects), events.append)) is Verdict.MISSING
+    assert run_virtual(looked_at(state, Lookout(world, state.objects), events.append)).verdict is Verdict.MISSING

@@ -146,7 +146,7 @@ def test_constraints_that_stay_know_what_was_done():
     assert [each.times for each in outcome.state.constraints] == [0]
 
 
-def test_a_goal_that_nothing_reaches_fails_the_run():
+def test_a_goal_that_nothing_reaches_proves_the_run_impossible():
     problem, world, _ = house()
 
     async def story():
@@ -154,7 +154,7 @@ def test_a_goal_that_nothing_reaches_fails_the_run():
         return await after(run, 1, lambda: run.change_goal(problem("door(hall, attic)")))
 
     outcome = asyncio.run(story())
-    assert outcome.status is RunStatus.FAILED
+    assert outcome.status is RunStatus.IMPOSSIBLE
 
 
 def test_a_changed_goal_survives_the_process(tmp_path):

@@ -48,7 +48,7 @@ def test_what_the_problem_states_is_looked_at_before_what_cannot_be_taken_back(m
     world.observer("armed")(lambda: False)
     world.observer("guarded")(lambda: True)
     outcome = ran(world, domain, "fired", initial=["armed"], model=model)
-    assert (outcome.status, deeds) == (RunStatus.FAILED, [])
+    assert (outcome.status, deeds) == (RunStatus.IMPOSSIBLE, [])
     assert fact in outcome.reason
 
 

@@ -21,6 +21,8 @@ from planner.cli.exits import Exit
 from planner.cli.solve import ipc_text
 
 Run = Callable[..., tuple[int, str, str]]
+NEGATIVE = ("FAILED", "COMPENSATED", "IMPOSSIBLE")
+ENDS = {"SUCCEEDED": Exit.OK, **dict.fromkeys(NEGATIVE, Exit.NEGATIVE)}
 LAMPS = """
 import asyncio
 from pathlib import Path
@@ -166,9 +168,7 @@ def test_faults_are_drawn_by_the_seed_and_no_success_is_false(run: Run) -> None:
         found = json.loads(out)
         codes.add(code)
         assert found["simulated"]["goal"] or found["status"] != "SUCCEEDED"
-        assert code == {"SUCCEEDED": Exit.OK, "FAILED": Exit.NEGATIVE, "COMPENSATED": Exit.NEGATIVE}.get(
-            found["status"], Exit.NO_VERDICT
-        )
+        assert code == ENDS.get(found["status"], Exit.NO_VERDICT)
     assert {Exit.OK, Exit.NEGATIVE} <= codes
 
 
