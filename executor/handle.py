@@ -19,7 +19,7 @@ from executor.looking.observe import Lookout
 from executor.looking.survey import Survey
 from executor.plans.aims import aim_of
 from executor.plans.basis import Basis
-from executor.record.answers import is_approval, is_clear
+from executor.record.answers import DOUBT, HAPPENED, is_approval, is_clear, kept, told
 from executor.record.encoding import to_data
 from executor.record.events import Answered, Asked, Event, FactsSeen, GoalChanged, MemorySet, RunEnded, RungTaken
 from executor.record.facts import Note, Provenance
@@ -28,6 +28,7 @@ from executor.record.status import RunStatus, StepStatus
 from executor.record.steps import StepRecord
 from executor.recovery.asking import Asking, Callback
 from executor.recovery.ladder import Ladder
+from executor.recovery.questions import objection
 from executor.run import Loop
 from executor.steps.filling import Fill
 from executor.steps.perform import checked
@@ -294,13 +295,17 @@ class Run:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")
         if not is_clear(asked, answer):
-            why = ", or 'no: …' with the reason" if is_approval(asked) else ""
-            hint = f"say one of: {', '.join(asked.choices)}{why}"
-            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=hint)
+            raise InputError(f"{shown(answer)} is no answer to {question!r}", hint=_hint(asked))
+        result = told(answer) if question.startswith(DOUBT) else None
+        wrong = (
+            "" if result is None or not result.success else objection(self.state, self.state.steps[asked.step], result)
+        )
+        if wrong:
+            raise InputError(f"{shown(answer)} is no answer to {question!r}: {wrong}")
 
     def _answer(self, question: str, answer: Any) -> None:
         self.check_answer(question, answer)
-        self.emit(Answered(question, answer))
+        self.emit(Answered(question, kept(answer)))
         self._loop.wake()
 
     def listen(self, listener: Callable[[Event], None]) -> None:
@@ -347,6 +352,16 @@ class Run:
             except TimeoutError:
                 if self._home.is_closed():
                     raise RunError(f"the event loop of the run {self.id!r} has ended") from None
+
+
+def _hint(asked: Asked) -> str:
+    """Return what may be said to a question."""
+    if asked.creates:
+        names = ", ".join(f'"{each}": …' for each in asked.creates)
+        others = [each for each in asked.choices if each != HAPPENED]
+        return f'say {{"created": {{{names}}}}} where it happened, or else: {", ".join(others)}'
+    why = ", or 'no: …' with the reason" if is_approval(asked) else ""
+    return f"say one of: {', '.join(asked.choices)}{why}"
 
 
 def _settle(done: Future[Done], act: Callable[[], Done]) -> None:

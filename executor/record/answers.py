@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any, Final
 
+from executor.plans.creation import name_of
 from executor.record.events import Asked
 from executor.world.containment import shown
+from executor.world.data import data_of
+from executor.world.results import ActionResult, result_of
+from planner.errors import InputError
 
 YES: Final = "yes"
 NO: Final = "no"
@@ -15,6 +21,8 @@ RETRY: Final = "try again"
 GIVE_UP: Final = "give up"
 FILL: Final = "fill:"
 """How questions for parameters begin."""
+DOUBT: Final = "doubt:"
+"""How questions begin whether a step happened."""
 
 
 _YES: Final = frozenset({YES, "y", "true"})
@@ -25,10 +33,54 @@ def meant(question: Asked, answer: Any) -> str | None:
     """Return which choice of `question` an answer is; None if it is none of them.
 
     True, "yes", "y" and "true" are the first choice, False, "no", "n" and "false" the second one; upper and lower case
-    do not matter. Why an approval is refused may be said in any words, and parameters may be anything.
+    do not matter. Why an approval is refused may be said in any words, and parameters may be anything. That a step in
+    doubt happened may be said by its result, see `told`, and has to be where it created something.
     """
     if is_filling(question):
         return shown(answer)
+    if question.question.startswith(DOUBT):
+        return _meant_by_doubt(question, answer)
+    return _choice(question, answer)
+
+
+def _meant_by_doubt(question: Asked, answer: Any) -> str | None:
+    """Return which choice an answer is to whether a step happened; None where it lacks what the step created."""
+    try:
+        result = told(answer)
+    except InputError:
+        return None
+    choice = _choice(question, answer) if result is None else HAPPENED if result.success else NOTHING
+    created = {} if result is None else result.created
+    return None if choice == HAPPENED and not created.keys() >= set(question.creates) else choice
+
+
+def told(answer: Any) -> ActionResult | None:
+    """Return the result of a step that an answer tells; None for an answer in other words.
+
+    It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Raises `InputError` for a
+    mapping that is no result.
+    """
+    if issubclass(type(answer), str) and answer.lstrip().startswith("{"):
+        try:
+            answer = json.loads(answer)
+        except ValueError as error:
+            raise InputError(f"{shown(answer)} is no JSON: {error}") from None
+    if issubclass(type(answer), ActionResult):
+        return answer  # type: ignore[no-any-return]  # it is one
+    return result_of({"success": True, **answer}) if issubclass(type(answer), Mapping) else None
+
+
+def kept(answer: Any) -> Any:
+    """Return an answer as the journal keeps it: a result as a mapping, with created objects by their names."""
+    if not issubclass(type(answer), ActionResult):
+        return answer
+    fields = {name: value for name, value in data_of(answer).items() if value and name not in ("metrics", "confidence")}
+    created = {name: name_of(each) for name, each in answer.created.items()}
+    return fields | {"success": answer.success} | ({"created": created} if created else {})
+
+
+def _choice(question: Asked, answer: Any) -> str | None:
+    """Return which choice of `question` is said in words."""
     if answer is True or answer is False:
         return question.choices[0 if answer else 1]
     if not issubclass(type(answer), str):

@@ -199,7 +199,8 @@ class GoalChanged:
 class Asked:
     """Somebody has to say something; `known` is what is known, `choices` the answers that mean something.
 
-    A question for an approval says for what `purpose` the step is to be done.
+    A question for an approval says for what `purpose` the step is to be done. Whoever answers that a step in doubt
+    happened says also what it `creates`.
     """
 
     question: str
@@ -208,6 +209,7 @@ class Asked:
     choices: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     purpose: Purpose | None = None
+    creates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

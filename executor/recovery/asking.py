@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
-from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, meant, refusal
+from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, kept, meant, refusal
 from executor.record.events import Answered, Asked, Event, Purpose, StepWaiting
 from executor.record.state import RunState
 from executor.record.steps import StepRecord
@@ -77,7 +77,7 @@ class Asking:
         answer = await _asked(self.ask, question) if callable(self.ask) else None
         if answer is None:
             return None
-        self.emit(Answered(question.question, answer))
+        self.emit(Answered(question.question, kept(answer)))
         return answer
 
     async def approval(
