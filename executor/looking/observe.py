@@ -173,13 +173,18 @@ class Lookout:
 
     async def _answer(self, observer: Observer, look: Atom) -> Any:
         """Return what `observer` answers, or a `_Failure` that says why it does not."""
-        asked = called(observer.function, observer.arguments(look, self._objects))
+        asked = self._called(observer, look)
         try:
             return await (asked if observer.timeout is None else within(asked, observer.timeout))
         except OutOfTime:
             return _Failure(f"did not answer within {observer.timeout} s")
         except Exception as error:  # noqa: BLE001 - whatever an observer raises, it has not seen anything
             return _Failure(f"failed: {said(error)}")
+
+    async def _called(self, observer: Observer, look: Atom) -> Any:
+        """Return what the function of `observer` returns, which gets objects of the classes that it asks for."""
+        arguments = await self._world.entities.of(observer.function, dict(observer.bound(look)), self._objects)
+        return await called(observer.function, arguments)
 
     def _sighting(self, observer: Observer, look: Atom, answer: Any) -> Sighting | str:
         """Return what `answer` says of `look`, or why it says nothing."""

@@ -62,12 +62,23 @@ class Bindings(Mapping[str, Any]):
         self._created: dict[str, Any] = {}
         self._names: dict[str, str] = {}
         self._open = {each.name for each in problem.objects if each.name not in known}
+        self._types = {each.name: each.types for each in problem.all_objects}
+        self.made: dict[tuple[str, Any], Any] = {}
+        """The objects that were made for this run, by their names and by what made them."""
 
     def bind(self, placeholder: str, value: Any) -> None:
         """Note that `value` is what `placeholder` stands for."""
         self._created[placeholder] = value
         self._names[name_of(value)] = placeholder
         self._open.discard(placeholder)
+
+    def types_of(self, name: str) -> tuple[str, ...]:
+        """Return the types of the object that plans call `name`."""
+        return self._types.get(name, ())
+
+    def real_name(self, name: str) -> str:
+        """Return the name in the world of the object that plans call `name`."""
+        return name_of(self._created[name]) if name in self._created else name
 
     def is_open(self, name: str) -> bool:
         """Return whether `name` is the placeholder of something of which nobody knows what it is."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final
 
-from executor.record.events import KINDS, Disagreement, Event, RunEnded, Rung, RungTaken, StepEnded
+from executor.plans.creation import name_of
+from executor.record.events import KINDS, Disagreement, Event, RunEnded, Rung, RungTaken, StepEnded, StepReturned
 from executor.record.facts import Note, Provenance
 from executor.record.status import RunStatus, StepStatus
 from planner.model import Atom
@@ -26,6 +27,9 @@ def to_data(event: Event) -> dict[str, Any]:
     found: dict[str, Any] = {name: getattr(event, name) for name in _FIELDS[type(event)]}
     for name in _ENUMS.get(type(event), ()):
         found[name] = found[name].name
+    if isinstance(event, StepReturned | StepEnded) and event.result and event.result.get("created"):
+        created = {name: name_of(each) for name, each in event.result["created"].items()}
+        found["result"] = {**event.result, "created": created}
     for name in _NOTED:
         if name in found:
             found[name] = [_from_note(each) if isinstance(each, Note) else _from_atom(each) for each in found[name]]
@@ -42,7 +46,7 @@ def from_data(kind: str, data: Mapping[str, Any]) -> Event:
         if name in found:
             read = _to_atom if cls is Disagreement and name == "facts" else _to_note
             found[name] = tuple([read(each) for each in found[name]])
-    for name in ("steps", "choices", "known", "left"):
+    for name in ("steps", "choices", "known", "left", "creates"):
         if isinstance(found.get(name), list):
             found[name] = tuple(found[name])
     return cls(**found)  # type: ignore[no-any-return]  # one of the union

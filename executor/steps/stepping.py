@@ -33,14 +33,17 @@ from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, checked
 from executor.steps.given_up import call_of
 from executor.steps.origins import is_allowed_by_itself
 from executor.steps.parameters import Missing, filled, open_in
-from executor.steps.perform import Performer, passes
+from executor.steps.perform import Attempt, Performer, passes
 from executor.steps.retries import chosen, pause
 from executor.world.containment import containment, said
 from executor.world.context import Context
 from executor.world.data import data_of
 from executor.world.policy import Policy
+from executor.world.results import ActionResult
+from executor.world.threads import OutOfTime, within
 from executor.world.values import own
 from executor.world.world import Skill, World
+from planner.errors import InputError
 from planner.model import Action
 from planner.records import replace
 
@@ -244,7 +247,10 @@ class Stepper:
             return ""
         try:
             context = self._context(record, record.attempts + 1)
-            return await passes(check, self._objects(record, action) | {**values}, context, policy.timeout)
+            arguments = await self._objects(record, action, check, policy)
+            return await passes(check, arguments | {**values}, context, policy.timeout)
+        except InputError as error:
+            return str(error)
         finally:
             self._contexts.pop(record.id, None)
 
@@ -261,11 +267,13 @@ class Stepper:
     async def _attempt(self, record: StepRecord, skill: Skill, policy: Policy, wanted: Expected) -> Another | None:
         """Call the handler once, and look; return whether another attempt is to be made."""
         call = call_of(self.state, record, self.world)
-        arguments = self._objects(record, skill.action) | {**record.parameters}
         try:
+            arguments = await self._objects(record, skill.action, skill.function, policy) | {**record.parameters}
             got = await self.performer.attempt(
                 skill, call, arguments, policy, lambda: self._context(record, record.attempts), aborted=self.aborted
             )
+        except InputError as error:
+            got = Attempt(ActionResult.failed(str(error)), begun=False)
         finally:
             self._contexts.pop(record.id, None)
         if got.wait is not None:
@@ -296,11 +304,18 @@ class Stepper:
         except Exception as error:
             raise _Unchosen(f"no handler was chosen: {said(error)}") from error
 
-    def _objects(self, record: StepRecord, action: Action) -> dict[str, Any]:
-        """Return the planning arguments, as the objects that were given."""
-        entities = self.state.objects
-        names = [each.name.removeprefix("?") for each in action.parameters]
-        return {name: entities.get(each, each) for name, each in zip(names, record.step.arguments, strict=False)}
+    async def _objects(
+        self, record: StepRecord, action: Action, function: Callable[..., Any], policy: Policy
+    ) -> dict[str, Any]:
+        """Return the planning arguments of `function`, as objects; raises `InputError` where one cannot be had."""
+        parameters = [each.name.removeprefix("?") for each in action.parameters]
+        names = dict(zip(parameters, record.step.arguments, strict=False))
+        entities = self.world.entities
+        made = entities.of(function, names, self.state.objects)
+        try:
+            return await (within(made, policy.timeout) if entities.loads and policy.timeout is not None else made)
+        except OutOfTime:
+            raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
 
     def _context(self, record: StepRecord, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:

@@ -131,10 +131,6 @@ class Observer:
         """Return the names of the objects that the function is called with for `look`."""
         return tuple([(name, look.args[at]) for name, at in self.parameters.items()])
 
-    def arguments(self, look: Atom, entities: Mapping[str, object]) -> dict[str, Any]:
-        """Return what the function is called with for `look`."""
-        return {name: entities.get(look.args[at], look.args[at]) for name, at in self.parameters.items()}
-
     def read(self, look: Atom, answer: Any) -> Sighting:
         """Return what `answer` says about the facts of `look`; raises `InputError` where it says nothing."""
         version = None

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from executor.world.entities import Entities, Load
 from executor.world.observers import Observer
 from executor.world.policy import DEFAULT, Policy, is_amount
 from planner.declare import Domain, resolve_action
+from planner.declare.entity import Entity
 from planner.declare.handlers import check_handler, check_takes_some
 from planner.declare.places import definition
 from planner.declare.types import Types
-from planner.errors import InputError, kind_of
+from planner.errors import InputError, did_you_mean, kind_of
 from planner.kinds import AnyDomain, is_other_domain
 from planner.model import Action, Atom, DomainModel
 
@@ -66,10 +68,12 @@ class World:
     observers: list[Observer] = field(init=False, default_factory=list)
     checks: dict[str, Callable[..., Any]] = field(init=False, default_factory=dict)
     policies: dict[str, Policy] = field(init=False, default_factory=dict)
+    entities: Entities = field(init=False)
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.model = actions_of(self.domain)
+        self.entities = Entities(self.model.types, getattr(self.domain, "classes", {}))
         for name, function in self.model.handlers.items():
             if callable(function):
                 self.skills[name] = [Skill.of(MAIN, self.model.actions[name], function)]
@@ -133,6 +137,23 @@ class World:
             return function
 
         return bind
+
+    def entity(self, type_: type[Entity] | str, *, load: Load) -> None:
+        """Say how objects of a type, a class or a name, are made of their names: `load(name)` returns one.
+
+        `load` is asynchronous, or plain and runs in a thread. It is called once for each object in each process that
+        drives a run, for what nobody has given as a Python value. Raises `InputError` for a type that the domain does
+        not have, and for what cannot be called.
+        """
+        name = type_.type_name if isinstance(type_, type) and issubclass(type_, Entity) else type_
+        if not isinstance(name, str) or name not in self.model.types:
+            near = (
+                did_you_mean(str(name), self.model.types) or "give a class derived from Entity, or the name of a type"
+            )
+            raise InputError(f"the domain has no type {name!r}", hint=near)
+        if not callable(load):
+            raise InputError(f"load is a function of a name, not {load!r}", hint=f"world.entity({name}, load=…)")
+        self.entities.loads[name] = load
 
     def check(self, action: str) -> Callable[[Function], Function]:
         """Return a decorator that makes a function the check right before `action`: DESIGN's `validate`.

@@ -58,6 +58,11 @@ class Domain:
         return domain
 
     @property
+    def classes(self) -> Mapping[str, type[Entity]]:
+        """The classes derived from `Entity` that stand for types, by the names of these."""
+        return self._declarations.types.classes
+
+    @property
     def name(self) -> str:
         """The name of the domain."""
         return self._declarations.name

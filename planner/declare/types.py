@@ -44,6 +44,11 @@ class Types:
     def __contains__(self, name: str) -> bool:
         return name == ROOT_TYPE or name in self.parents
 
+    @property
+    def classes(self) -> Mapping[str, type[Entity]]:
+        """The Python classes declared so far, by the names of their types."""
+        return self._classes
+
     def declare(self, types: Mapping[str, tuple[str, ...]], place: Place) -> None:
         """Add `types` (name → parents), which may refer to each other in any order."""
         for name in types:

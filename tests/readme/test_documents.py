@@ -11,6 +11,7 @@ import ast
 import asyncio
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -125,3 +126,31 @@ def test_links_lead_somewhere() -> None:
     ]
     assert links
     assert [(document.name, target) for document, target in links if not (document.parent / target).exists()] == []
+
+
+KILL = "    __import__('os').kill(__import__('os').getpid(), 9)\n"
+MOVED = "    place.write_text(target.name)\n"
+SEEN = "    print(repr(robot), *[repr(each) for each in (locals().get('origin'), locals().get('target')) if each])\n"
+
+
+@pytest.mark.parametrize("killed", [KILL + MOVED, MOVED + KILL], ids=["before", "after"])
+def test_the_example_is_killed_while_it_moves_and_resumed_in_another_process(tmp_path: Path, killed: str) -> None:
+    blocks = [each.text for each in blocks_of(ROOT / "README.md") if each.language == "python"]
+    [carried_out] = [text for text in blocks if "executor.run(" in text]
+    [resumed] = [text for text in blocks if "executor.resume(" in text]
+    start = 'place.write_text("hall")\n'
+    declared, begin = carried_out.split(start)
+    executor, _ = begin.split("outcome", 1)
+    watched = declared.replace(MOVED, SEEN + MOVED).replace("    return place", SEEN + "    return place")
+    (tmp_path / "begin.py").write_text(blocks[0] + declared.replace(MOVED, killed) + start + begin)
+    (tmp_path / "again.py").write_text(blocks[0] + watched + executor + resumed)
+    first = subprocess.run([sys.executable, "begin.py"], cwd=tmp_path, timeout=50, check=False)
+    assert first.returncode == -signal.SIGKILL
+    was_at = (tmp_path / "r2.txt").read_text()
+    again = [sys.executable, "again.py"]
+    done = subprocess.run(again, cwd=tmp_path, timeout=50, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "r2.txt").read_text() == "lab"
+    printed = done.stdout.splitlines()
+    assert printed.count("Robot('r2') Room('hall') Room('lab')") == (was_at == "hall")
+    assert "Robot('r2')" in printed
