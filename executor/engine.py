@@ -145,7 +145,15 @@ class Executor:
             made = what
         else:
             try:
-                found = await searched(self.world, *what, run.called_off, pricing=run.pricing, model=self.model)
+                found = await searched(
+                    self.world,
+                    *what,
+                    run.called_off,
+                    memory=memory,
+                    pricing=run.pricing,
+                    model=self.model,
+                    fills=run.fills,
+                )
                 made = reserved(found, alternatives)
             except BaseException:
                 self._names.discard(run.id)

@@ -137,6 +137,11 @@ class Run:
         self._stepper: Stepper
         self._loop: Loop
 
+    @property
+    def fills(self) -> bool:
+        """Whether somebody fills parameters that are open."""
+        return self._fill is not None
+
     def take(self, state: RunState) -> None:
         """Take over `state`, from which the run goes on."""
         executor, self._state = self._executor, state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from executor.learning.pricing import Pricing
@@ -14,11 +14,12 @@ from executor.plans.alternatives import alternatives_of
 from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.recovery.hierarchy import check_tasks
 from executor.world.world import World
-from planner.errors import InputError, PlanError, did_you_mean, kind_of
+from planner.errors import InputError, NoPlan, PlanError, did_you_mean, kind_of
 from planner.kinds import is_other_problem
 from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result
 from planner.records import dataclass, replace
+from planner.repair.bans import without_actions
 
 FOLLOWED: Final = "policy"
 """The execution model of what follows a policy."""
@@ -54,6 +55,7 @@ def given(
     if entities is not None and not isinstance(what, ActionPlan):
         raise InputError("entities go with plans as data: all else has its objects", hint="leave them out")
     if isinstance(what, Planned):
+        _check_means(world, what, memory, fills=fills)
         return what
     if isinstance(what, Problem) or is_other_problem(what):
         _check_options(planning, model)
@@ -75,7 +77,9 @@ def given(
     if is_decision(what):
         what = what.expect_policy()
     source = what.plans[0].problem if is_candidate_set(what) else what.problem
-    return Planned(made, source.classical if is_other_problem(source) else source)
+    planned = Planned(made, source.classical if is_other_problem(source) else source)
+    _check_means(world, planned, memory, fills=fills)
+    return planned
 
 
 def reserved(made: Planned, alternatives: Any) -> Planned:
@@ -97,23 +101,31 @@ async def searched(
     planning: Mapping[str, Any],
     called_off: threading.Event,
     *,
+    memory: Collection[str] = (),
     pricing: Pricing | None = None,
     model: str | None = None,
+    fills: bool = False,
 ) -> Planned:
     """Return a plan for `problem`, searched for in a thread until it is `called_off`; raises `NoPlan`.
 
-    A search that was called off before it had a plan gives one without steps. With `pricing`, costs are those that it
-    expects. Where `model` is "policy", that is one that follows a policy.
+    Actions without a handler are left out, if there are others. Raises `PlanError` where `world` lacks something else
+    for the plan that was found; `memory` and `fills` are as for `given`. A search that was called off before it had a
+    plan gives one without steps. With `pricing`, costs are those that it expects. Where `model` is "policy", the plan
+    follows a policy.
     """
     options = {**planning, "cancel": called_off}
 
+    able, lacking = _able(problem, world)
+
     def search() -> Planned:
         if model == FOLLOWED:
-            made = _decided(problem if pricing is None else pricing.learned(problem), options)
+            made = _decided(able if pricing is None else pricing.learned(able), options, lacking)
         else:
-            made = _searched(world, problem if pricing is None else pricing.priced(problem), options)
+            made = _searched(able if pricing is None else pricing.priced(able), options, lacking)
         declared = problem.classical.domain if is_other_problem(problem) else problem.domain
-        return replace(made, problem=replace(made.problem, domain=declared))
+        made = replace(made, problem=replace(made.problem, domain=declared))
+        _check_means(world, made, memory, fills=fills)
+        return made
 
     try:
         return await asyncio.to_thread(search)
@@ -149,24 +161,51 @@ def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bo
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
 
 
-def _decided(problem: Any, options: Mapping[str, Any]) -> Planned:
+def _check_means(world: World, made: Planned, memory: Collection[str], *, fills: bool) -> None:
+    """Raise `PlanError` with everything that `world` lacks for a plan, if it lacks anything."""
+    from executor.checks import check_means, errors_in  # noqa: PLC0415 - a process that plans alone needs no checks
+
+    errors = errors_in(check_means(made.plan, made.problem, world, memory, fills=fills))
+    if errors:
+        raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)))
+
+
+def _able(problem: Any, world: World) -> tuple[Any, list[str]]:
+    """Return `problem` in which the actions cannot be applied that nobody carries out, and the names of these.
+
+    Nothing is left out of a problem of tasks, nor where nobody carries out anything.
+    """
+    lacking = world.without_handler() if any(world.skills.values()) else []
+    if is_other_problem(problem) or not lacking:
+        return problem, []
+    return without_actions(problem, lacking), lacking
+
+
+def _expected(found: Any, lacking: Sequence[str]) -> Any:
+    """Return `found`, a result; raises `NoPlan` where there is no plan, which names the actions that are `lacking`."""
+    if lacking and not (found.has_policy if is_decision(found) else found.has_plan):
+        reason = f"nobody carries out {', '.join(lacking)}: @world.handler(…) says who does"
+        raise NoPlan(replace(found, reason="; ".join(filter(None, [found.reason, reason]))))
+    return found
+
+
+def _decided(problem: Any, options: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
     """Return what follows the best policy for `problem`."""
     from planner.uncertain.decide import decide  # noqa: PLC0415 - as above
 
     found = decide(problem, **options)
     if options["cancel"].is_set() and not found.has_policy:
         return Planned(ActionPlan(**stated(problem)), problem)
-    return Planned(ActionPlan.of(found), problem)
+    return Planned(ActionPlan.of(_expected(found, lacking)), problem)
 
 
-def _searched(world: World, problem: Any, planning: Mapping[str, Any]) -> Planned:
+def _searched(problem: Any, planning: Mapping[str, Any], lacking: Sequence[str]) -> Planned:
     """Return the best plan for `problem`, and which soft goals it forgoes."""
     from planner.solve import solve  # noqa: PLC0415 - plans that are given need no search
 
     found = solve(problem, **planning)
+    classical = problem.classical if is_other_problem(problem) else problem
     if planning["cancel"].is_set() and not found.has_plan:
-        classical = problem.classical if is_other_problem(problem) else problem
         return Planned(ActionPlan(**stated(classical)), classical)
-    made = given(world, found, {})
-    assert made is not None, "a result is no problem"  # noqa: S101 - a mistake of ours
+    made = Planned(ActionPlan.of(_expected(found, lacking)), classical)
     return replace(made, dropped=tuple([each for each in found.forgone if isinstance(each, SoftGoal)]))

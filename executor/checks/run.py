@@ -10,9 +10,10 @@ from executor.checks.alternatives import check_alternatives
 from executor.checks.conditions import check_conditions, check_stated
 from executor.checks.findings import PLAN, PlanFinding
 from executor.checks.limits import check_limits
+from executor.checks.means import check_means, without_handler
 from executor.checks.statement import Statement, statement
 from executor.checks.structure import check_structure
-from executor.checks.vocabulary import Vocabulary, unprovided, without_handler
+from executor.checks.vocabulary import Vocabulary, unprovided
 from executor.plans.action_plan import ActionPlan
 from executor.plans.edges import order_of
 from executor.world.world import World, actions_of
@@ -27,6 +28,8 @@ from planner.validate.effects import staleness_of
 
 NAMES: Final = frozenset({"action", "arguments", "creates"})
 """The fields of a step that say what is done; the others say how."""
+MEANS: Final = frozenset({"no-handler", "missing-parameter", "no-field"})
+"""The rules about what a world lacks for a plan."""
 
 
 def check_plan(
@@ -52,8 +55,12 @@ def check_plan(
         bad = {each.step for each in words if each.is_error and each.path[2] in NAMES}
         found += _simulated(told, vocabulary, bad, in_order=not structure)
     if isinstance(world, World):
-        able = [name for name, skills in world.skills.items() if skills]
-        found += without_handler(plan, vocabulary, able)
+        known = [(number, each, vocabulary.action(each)) for number, each in enumerate(plan.steps)]
+        named = [(number, each, action.name) for number, each, action in known if isinstance(action, Action)]
+        found += without_handler(named, world)
+        if not any(each.is_error and each.rule not in MEANS for each in found) and told.has_start:
+            means = check_means(plan, told.problem, world, memory, fills=model)
+            found = [*[each for each in found if each.rule not in MEANS], *means]
     return _sorted(found, document)
 
 

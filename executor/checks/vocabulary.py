@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
@@ -155,21 +155,6 @@ def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFindin
     if step.policy.cache_for and "read_only" not in action.tags:
         message = f"{action.name} is not tagged read_only: no answer of it serves again"
         yield where.error("cache", message, "policy", "cache_for")
-
-
-def without_handler(plan: ActionPlan, vocabulary: Vocabulary, able: Iterable[str]) -> Iterator[PlanFinding]:
-    """Yield the actions of `plan` that nobody can carry out: those not in `able`, each at its first step."""
-    able = frozenset(able)
-    missing: dict[str, list[int]] = {}
-    for number, step in enumerate(plan.steps):
-        action = vocabulary.action(step)
-        if isinstance(action, Action) and action.name not in able:
-            missing.setdefault(action.name, []).append(number)
-    for name, numbers in missing.items():
-        more = f", and {len(numbers) - 1} more steps" if len(numbers) > 1 else ""
-        first = Where.of(numbers[0], plan.steps[numbers[0]])
-        hint = f"@world.handler({name!r}) says which function does it"
-        yield first.error("no-handler", f"{name} has no handler (needed here{more})", "action", hint=hint)
 
 
 def unprovided(

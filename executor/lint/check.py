@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from executor.checks.means import missing_fields
 from executor.lint.coverage import Coverage, Effects, bases, may_give_version, returned, written
 from executor.lint.worlds import worlds_of
 from executor.world.world import World
@@ -36,6 +37,7 @@ def check_world(world: World, problem: Problem | None = None) -> list[Finding]:
 def _of_action(action: Action, world: World) -> Iterator[Finding]:
     place, effects, coverage = f"action {action.name}", Effects.of(action), Coverage(world)
     yield from _handlers(action, place, world)
+    yield from _flows(action, place, world)
     yield from _unseen(action, place, effects, coverage)
     yield from _items(action, place, effects, coverage)
     if HARMLESS.isdisjoint(action.tags):
@@ -55,6 +57,14 @@ def _handlers(action: Action, place: str, world: World) -> Iterator[Finding]:
                 message = f"its handler {said}, but what it creates ({names}) comes with the result"
                 hint = 'return ActionResult(created={"…": …})'
                 yield Finding(Level.WARNING, "creates-nothing", place, message, hint)
+
+
+def _flows(action: Action, place: str, world: World) -> Iterator[Finding]:
+    """Report data parameters that come from fields which no handler is declared to return."""
+    for parameter in action.data:
+        messages = missing_fields(parameter, world.model.actions.values(), world)
+        if messages and all(messages):
+            yield Finding(Level.ERROR, "no-field", place, messages[0], "mend the path, or the annotation")
 
 
 def _unseen(action: Action, place: str, effects: Effects, coverage: Coverage) -> Iterator[Finding]:
@@ -133,10 +143,7 @@ def _of_observers(world: World, problem: Problem | None) -> Iterator[Finding]:
     known |= {atom.predicate for atom in goal_atoms(problem.goal)} if problem else set()
     for observer in world.observers:
         place, predicate = f"observer {observer.name} of {observer.pattern}", observer.pattern.predicate
-        if predicate in world.model.derived:
-            message = f"nobody asks it: {predicate} is derived from other facts, and these are looked at"
-            yield Finding(Level.WARNING, "observer-of-derived", place, message)
-        elif predicate not in known:
+        if predicate not in known and predicate not in world.model.derived:
             goals = "the goal does not need it" if problem else "it may be in a goal"
             message = f"nobody asks it: no action writes or requires {predicate}, and {goals}"
             yield Finding(Level.NOTE, "unused-observer", place, message)

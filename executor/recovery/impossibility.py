@@ -25,13 +25,15 @@ _UNSEEN: Final = frozenset({Provenance.ASSUMED, Provenance.REPORTED, Provenance.
 async def prove_impossible(state: RunState, options: Options) -> Mapping[str, Any] | None:
     """Return why no plan reaches the hard goal, as `Diagnosis.to_dict` has it; None where that is not proved.
 
-    Facts that nobody has seen may be either way. Steps that failed count as possible, and budgets and the deadline are
-    left out: neither says anything of the world. Search and explanation take `PROOF_SECONDS` each at most.
+    Facts that nobody has seen may be either way. Steps that failed, and those that nobody carries out, count as
+    possible, and budgets and the deadline are left out: none of these says anything of the world. Search takes
+    `PROOF_SECONDS` at most, and so does the explanation.
     """
     if not state.has_goal:
         return None
     problem = options.problem()
-    problem = replace(problem, goal=Goal(state.problem.goal.hard), budgets={}, deadline=None)
+    domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
+    problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)
     return await asyncio.to_thread(_proof, problem, _as_observed(problem, state))
 
 

@@ -116,7 +116,6 @@ def test_where_values_come_from(values, memory, got):
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({}, "the parameter 'size' of do() has no value"),
         ({"size": 10}, "the parameter 'size' cannot be 10: Input should be less than or equal to 9"),
         ({"size": "big"}, "the parameter 'size' cannot be 'big'"),
     ],
