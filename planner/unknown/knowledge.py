@@ -112,7 +112,7 @@ class Translation:
         return Goal(read(goal.hard, reading), soft)
 
     def _action(self, action: Action, reading: Reading) -> Action:
-        effects = [part for when in action.when for part in self._effects(when)]
+        effects = [part for when in action.when for part in self._effects(when, self._reading_of(action))]
         cost = (1,) if self.problem.metric is Metric.LENGTH else action.cost
         return replace(
             action,
@@ -123,16 +123,15 @@ class Translation:
             cost=cost,
         )
 
-    def _effects(self, when: When) -> Iterator[When]:
-        """Yield what `when` does where its condition surely holds, and what it undoes where it only may."""
+    def _effects(self, when: When, reading: Reading) -> Iterator[When]:
+        """Yield what `when` does where its condition surely holds, by `reading`, and undoes where it may."""
         possible = self.words.possible
         if not mentions(when.requires, possible):
             yield replace(when, provides=tuple(self._known(when.provides)))
             return
-        yield replace(when, requires=read(when.requires, surely(possible)), provides=tuple(self._known(when.provides)))
-        yield replace(
-            when, requires=read(when.requires, possibly(possible)), provides=tuple(self._blurred(when.provides))
-        )
+        yield replace(when, requires=read(when.requires, reading), provides=tuple(self._known(when.provides)))
+        may = read(when.requires, reading, helps=False)
+        yield replace(when, requires=may, provides=tuple(self._blurred(when.provides)))
 
     def _known(self, literals: Iterable[Literal]) -> Iterator[Literal]:
         """Yield what `literals` are when it is known that they come about."""
@@ -142,20 +141,20 @@ class Translation:
             if atom.predicate in self.words.possible:
                 twin = renamed(atom, self.words.possible)
                 yield twin if literal is atom else Not(twin)
-            yield from self._settled(atom)
+            yield from self._closed(atom)
+            yield from self._unguessed(atom)
 
     def _blurred(self, literals: Iterable[Literal]) -> Iterator[Literal]:
         """Yield what `literals` are when they may come about, or not."""
         for literal in literals:
             atom = atom_of(literal)
             yield renamed(atom, self.words.possible) if literal is atom else literal
-            yield from self._settled(atom)
+            yield from self._closed(atom)
 
-    def _settled(self, atom: Atom) -> Iterator[Literal]:
-        """Yield that `atom` is not what it was at the beginning."""
+    def _closed(self, atom: Atom) -> Iterator[Literal]:
+        """Yield that `atom` may not be what it was at the beginning."""
         if atom.predicate in self.words.open:
             yield Not(renamed(atom, self.words.open))
-        yield from self._unguessed(atom)
 
     def _unguessed(self, atom: Atom) -> Iterator[Literal]:
         """Yield that `atom` is no guess."""

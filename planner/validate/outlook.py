@@ -7,7 +7,8 @@ second into `p?`; where it hinders, the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 
 from planner.model import OPEN, Atom, Axiom, Formula, Imply, Not, Problem, When, is_variable
@@ -16,7 +17,7 @@ from planner.model.hidden import hidden
 from planner.plan import Step
 from planner.records import replace
 from planner.validate.conditions import Condition
-from planner.validate.effects import Effect, changes
+from planner.validate.effects import Changes, Effect, changes
 from planner.validate.simulation import Rules, bound
 from planner.validate.state import State
 from planner.validate.strata import Axioms
@@ -115,13 +116,16 @@ class Prospect:
 class Outlook:
     """A state of which `open` facts are as unknown as they were at the beginning.
 
-    `doubted` are those on which it rested what an effect so far did.
+    `doubted` are those on which it rested what an effect so far did. `decided` maps facts to the supposition that
+    decides them: a supposed fact to itself, the facts of its item that it rules out to it,
+    until a step surely writes them.
     """
 
     def __init__(self, prospect: Prospect) -> None:
         self.prospect = prospect
         self.open = dict.fromkeys(prospect.rivals)
         self.doubted: set[Atom] = set()
+        self.decided: dict[Atom, Atom] = {}
         stated = prospect.problem.initial
         self._world = World(State([*stated, *map(maybe, chain(stated, self.open))]), prospect.axioms)
         self._ran = State(prospect.problem.ran)
@@ -130,12 +134,14 @@ class Outlook:
         """Return one of its own for the same state."""
         twin = Outlook.__new__(Outlook)
         twin.prospect, twin.open, twin.doubted = self.prospect, {**self.open}, {*self.doubted}
+        twin.decided = {**self.decided}
         twin._world, twin._ran = self._world.copy(), self._ran.copy()  # noqa: SLF001 - of its own
         return twin
 
-    def holds(self, formula: Formula, *, surely: bool) -> bool:
-        """Return whether the ground `formula` surely, or possibly, holds."""
-        return self._world.solver.holds(self.prospect.condition(formula, surely=surely), {})
+    def holds(self, formula: Formula, *, surely: bool, unknown: Iterable[Atom] = ()) -> bool:
+        """Return whether the ground `formula` surely, or possibly, holds if the facts `unknown` are so."""
+        with self._unknown(unknown):
+            return self._world.solver.holds(self.prospect.condition(formula, surely=surely), {})
 
     def misfit(self, step: Step) -> str:
         """Return why `step` cannot come here, whatever holds; nothing where it can."""
@@ -153,30 +159,56 @@ class Outlook:
         self._world.update(map(maybe, others if holds else [fact]), [fact] if holds else [])
         for each in (fact, *others):
             del self.open[each]
+            self.decided[each] = fact
 
-    def rests_on(self, fact: Atom, formula: Formula) -> bool:
-        """Return whether the ground `formula` would not surely hold if it were not known whether `fact` does."""
-        state = self._world.state
-        held, possible = fact in state, maybe(fact) in state
-        self._world.update([fact], [maybe(fact)])
-        sure = self.holds(formula, surely=True)
-        self._world.update([] if possible else [maybe(fact)], [fact] if held else [])
-        return not sure
+    def rests_on(self, facts: Collection[Atom], formula: Formula) -> bool:
+        """Return whether the ground `formula` would not surely hold if `facts` were unknown."""
+        facts = [fact for fact, _ in self.prospect.about(formula, facts)]
+        return bool(facts) and not self.holds(formula, surely=True, unknown=facts)
 
-    def apply(self, step: Step) -> list[Atom]:
-        """Apply `step`, and return patterns of what it has possibly written."""
-        rules, state = self.prospect.rules, self._world.state
+    def effects_rest_on(self, facts: Collection[Atom], step: Step) -> bool:
+        """Return whether it would be less certain what the effects of `step` write if `facts` were unknown."""
+        facts = self.prospect.read_by(step.action, facts)
+        return bool(facts) and self._writes(step, facts) != self._writes(step)
+
+    @contextmanager
+    def _unknown(self, facts: Iterable[Atom]) -> Iterator[None]:
+        """Make `facts` unknown inside the context."""
+        facts, state = dict.fromkeys(facts), self._world.state
+        held = [fact for fact in facts if fact in state]
+        excluded = [maybe(fact) for fact in facts if maybe(fact) not in state]
+        self._world.update(held, excluded)
+        try:
+            yield
+        finally:
+            self._world.update(excluded, held)
+
+    def _changes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[Changes]:
+        """Return what `step` surely changes, and what it possibly changes, if the facts `unknown` are so."""
+        rules = self.prospect.rules
         binding = bound(rules.problem.domain.actions[step.action], step)
-        certain, possible = [
-            changes(self._world, effects, rules.staleness, binding) for effects in self.prospect.effects(step.action)
-        ]
+        with self._unknown(unknown):
+            return [
+                changes(self._world, effects, rules.staleness, binding)
+                for effects in self.prospect.effects(step.action)
+            ]
+
+    def _writes(self, step: Step, unknown: Iterable[Atom] = ()) -> list[tuple[Collection[Atom], ...]]:
+        """Return what `step` surely writes, and what it possibly writes, if the facts `unknown` are so."""
+        found = self._changes(step, unknown)
+        return [tuple(map(frozenset, (each.provided, each.retracted, each.modified))) for each in found]
+
+    def apply(self, step: Step, unknown: Iterable[Atom] = ()) -> None:
+        """Apply `step`, whose effects are those that come about if the facts `unknown` are so."""
+        state = self._world.state
+        certain, possible = self._changes(step, unknown)
         if certain != possible:
             self.doubted.update(self.prospect.read_by(step.action, self.open))
         lost = [fact for each in possible.retracted for fact in state.matching(each)]
         excluded = [fact for each in certain.retracted for fact in state.matching(maybe(each))]
         self._world.update([*lost, *excluded], [*certain.provided, *map(maybe, possible.provided)])
-        written = [*possible.provided, *possible.retracted]
-        for fact in [fact for fact in self.open if any(pattern.matches(fact) for pattern in written)]:
-            del self.open[fact]
+        for facts, written in ((self.open, possible), (self.decided, certain)):
+            patterns = [*written.provided, *written.retracted]
+            for fact in [fact for fact in facts if any(pattern.matches(fact) for pattern in patterns)]:
+                del facts[fact]
         self._ran.update((), [Atom(step.action, step.arguments)])
-        return written

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from planner.model import Action, Atom, Goal, Problem, SoftGoal
-from planner.model.atoms import Term
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.hidden import decided
 from planner.plan import Step, StoppedBy, Supposition
 from planner.records import replace
 from planner.validate.outlook import Outlook
-from planner.validate.simulation import bound
 from planner.validate.supposing import CAREFUL, MOST_TRIES, Supposed, Supposing
 from planner.validate.verdict import Verdict
 
@@ -31,7 +29,8 @@ def verdict_supposing(
     search = Supposing(problem, steps, expected)
     supposed = search.found({})
     if supposed is None:
-        return _rejected(search, known(decided(problem, ())))
+        careless = _careless(search, known)
+        return _rejected(search, known(decided(problem, ()))) if careless is None else careless
     forgone: list[SoftGoal] = []
     for wish in problem.goal.soft:
         granted = _granted(search, wish, supposed)
@@ -42,9 +41,6 @@ def verdict_supposing(
     verdict = known(decided(problem, held))
     if not verdict.valid:
         return verdict
-    careless = _careless(search, suppositions)
-    if careless:
-        return replace(verdict, valid=False, reason=careless[1], failing_step=careless[0])
     demands = [each for each in verdict.forgone if not isinstance(each, SoftGoal)]
     return replace(verdict, suppositions=suppositions, forgone=(*forgone, *demands))
 
@@ -72,30 +68,58 @@ def _rejected(search: Supposing, without: Verdict) -> Verdict:
     return Verdict(False, without.cost, reason, number, failure.condition)  # noqa: FBT003 - a verdict
 
 
-def _careless(search: Supposing, suppositions: Sequence[Supposition]) -> tuple[int, str] | None:
-    """Return the first careful step that rests on what could have been looked at, and what is wrong with that."""
-    for supposition in suppositions:
-        looks = [action for action in search.problem.domain.actions.values() if _may_sense(action, supposition.fact)]
-        for number in supposition.steps if looks else ():
-            tags = sorted(CAREFUL & search.action(number - 1).tags)
-            if tags and not any(_senses(search, place, supposition.fact) for place in range(number - 1)):
-                step = search.steps[number - 1]
-                reason = f"step {number} {step}, which is {tags[0]}, rests on {supposition.fact}, which is unknown"
-                return number, f"{reason}; {looks[0].signature} would look at it before"
+def _careless(careful: Supposing, known: Callable[[Problem], Verdict]) -> Verdict | None:
+    """Return the verdict on a plan that works only if careful steps rest on guesses; None for other plans.
+
+    A guess is a supposition that a step could have looked at before, and that none has.
+    """
+    search = Supposing(careful.problem, careful.steps, careful.expected, careful=False)
+    supposed = search.found({})
+    if supposed is None or careful.tries > MOST_TRIES:
+        return None
+    verdict = known(decided(search.problem, [fact for fact, holds in supposed.items() if holds]))
+    blame = _blame(careful, supposed) if verdict.valid else None
+    return verdict if blame is None else replace(verdict, valid=False, reason=blame[1], failing_step=blame[0])
+
+
+def _blame(search: Supposing, supposed: Supposed) -> tuple[int, str] | None:
+    """Return the number of the first careful step that rests on a guess, and what is wrong with that."""
+    outlook = _outlook(search, supposed)
+    for place, step in enumerate(search.steps):
+        guesses = search.guesses(outlook.decided, place)
+        if _rests_on(outlook, guesses, search, place):
+            return place + 1, _blamed(search, outlook, place, guesses)
+        outlook.apply(step, guesses)
     return None
 
 
-def _may_sense(action: Action, fact: Atom) -> bool:
-    return any(pattern.predicate == fact.predicate for pattern in action.senses)
+def _blamed(search: Supposing, outlook: Outlook, place: int, guesses: Sequence[Atom]) -> str:
+    """Return that the careful step at `place` rests on one of `guesses`, and what would look at it."""
+    step, tag = search.steps[place], min(CAREFUL & search.action(place).tags)
+    fact = next((each for each in guesses if _rests_on(outlook, [each], search, place)), guesses[0])
+    reason = f"step {place + 1} {step}, which is {tag}, rests on {fact}, which is unknown"
+    return f"{reason}; {_looking(search.problem, fact).signature} would look at it before"
 
 
-def _senses(search: Supposing, place: int, fact: Atom) -> bool:
-    """Return whether the step at `place` says whether `fact` holds."""
-    action = search.action(place)
-    if not action.senses:
-        return False
-    binding: dict[Term, Term] = dict(bound(action, search.steps[place]))
-    return any(pattern.substitute(binding).matches(fact) for pattern in action.senses)
+def _looking(problem: Problem, fact: Atom) -> Action:
+    """Return an action that senses facts of the predicate of `fact`."""
+    actions = problem.domain.actions.values()
+    return next(each for each in actions if any(pattern.predicate == fact.predicate for pattern in each.senses))
+
+
+def _outlook(search: Supposing, supposed: Mapping[Atom, bool]) -> Outlook:
+    """Return what is known at the beginning on what is `supposed`."""
+    outlook = Outlook(search.prospect)
+    for fact, holds in supposed.items():
+        outlook.suppose(fact, holds=holds)
+    return outlook
+
+
+def _rests_on(outlook: Outlook, facts: Collection[Atom], search: Supposing, place: int) -> bool:
+    """Return whether the condition or the effects of the step at `place` rest on `facts`; behind the last, the goal."""
+    if outlook.rests_on(facts, search.condition(place)):
+        return True
+    return place < len(search.steps) and outlook.effects_rest_on(facts, search.steps[place])
 
 
 class _Resting:
@@ -119,32 +143,20 @@ class _Resting:
     def _supposition(self, fact: Atom, places: Sequence[int]) -> Supposition:
         count = len(self._search.steps)
         first = min(places, default=count)
-        looks = [place + 1 for place in range(first) if _senses(self._search, place, fact)]
+        looks = [place + 1 for place in range(first) if self._search.senses(place, fact)]
         steps = tuple([place + 1 for place in places if place < count])
         return Supposition(fact, self._supposed[fact], steps, goal=count in places, seen=looks[-1] if looks else None)
 
     def _resting(self) -> dict[Atom, list[int]]:
         """Return, for each fact, the places of the steps that rest on it; that behind the last one is the goal's."""
-        search, outlook = self._search, Outlook(self._search.prospect)
-        for fact, holds in self._supposed.items():
-            outlook.suppose(fact, holds=holds)
+        search, outlook = self._search, _outlook(self._search, self._supposed)
         found: dict[Atom, list[int]] = {fact: [] for fact in self._supposed}
-        unwritten = dict.fromkeys(self._supposed)
         for place in range(len(search.steps) + 1):
-            condition = search.condition(place)
-            for fact, _ in search.prospect.about(condition, unwritten):
-                if place not in found[fact] and outlook.rests_on(fact, condition):
-                    found[fact].append(place)
+            guesses = search.guesses(outlook.decided, place)
+            for fact, places in found.items():
+                decided = [each for each, by in outlook.decided.items() if by == fact and each not in guesses]
+                if _rests_on(outlook, decided, search, place):
+                    places.append(place)
             if place < len(search.steps):
-                self._apply(outlook, place, unwritten, found)
+                outlook.apply(search.steps[place], guesses)
         return found
-
-    def _apply(self, outlook: Outlook, place: int, unwritten: dict[Atom, None], found: dict[Atom, list[int]]) -> None:
-        """Apply the step at `place`; a step whose effects rest on a fact counts where none has before."""
-        step = self._search.steps[place]
-        for fact in self._search.prospect.read_by(step.action, unwritten):
-            if not found[fact]:
-                found[fact].append(place)
-        written = outlook.apply(step)
-        for fact in [fact for fact in unwritten if any(pattern.matches(fact) for pattern in written)]:
-            del unwritten[fact]

@@ -6,10 +6,11 @@ that shows fact by fact. Suppositions are made where a step, or the goal, asks f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.annotations import Final
 from planner.model import Action, Atom, Formula, Problem
+from planner.model.atoms import Term
 from planner.model.formulas import conjuncts, substitute
 from planner.plan import Step
 from planner.records import dataclass
@@ -42,15 +43,23 @@ class _Failure:
 
 
 class Supposing:
-    """Looks for suppositions on which `steps` reach the goal of `problem`; those that are `expected` come first."""
+    """Looks for suppositions on which `steps` reach the goal of `problem`; those that are `expected` come first.
 
-    def __init__(self, problem: Problem, steps: Sequence[Step], expected: Mapping[Atom, bool]) -> None:
+    If the search is `careful`, guesses are unknown to the steps whose tags ask for care.
+    """
+
+    def __init__(
+        self, problem: Problem, steps: Sequence[Step], expected: Mapping[Atom, bool], *, careful: bool = True
+    ) -> None:
         self.problem = problem
         self.steps = steps
         self.expected = expected
         self.prospect = Prospect(problem)
         self.failure = _Failure(0, "")
         self.tries = 0
+        self._careful = careful
+        senses = [pattern for action in problem.domain.actions.values() for pattern in action.senses]
+        self._visible = {pattern.predicate for pattern in senses}
 
     def found(self, supposed: Supposed) -> Supposed | None:
         """Return suppositions that are enough, `supposed` among them; None where there are none."""
@@ -79,7 +88,8 @@ class Supposing:
                 return reached[1]
             else:
                 outlook = reached[0].copy()
-                outlook.apply(self.steps[len(ways) - 1])
+                place = len(ways) - 1
+                outlook.apply(self.steps[place], self.guesses(outlook.decided, place))
                 ways.append(self._met(outlook, reached[1], len(ways)))
         return None
 
@@ -89,21 +99,23 @@ class Supposing:
         if misfit:
             self._failed(place, misfit, None)
             return
-        condition = self.condition(place)
-        if outlook.holds(condition, surely=True):
+        condition, guesses = self.condition(place), self.guesses(outlook.decided, place)
+        if outlook.holds(condition, surely=True, unknown=guesses):
             yield outlook, supposed
         elif not outlook.holds(condition, surely=False):
             part = next(each for each in conjuncts(condition) if not outlook.holds(each, surely=False))
             self._failed(place, f"requires {part}, which does not hold, whatever is unknown", part)
         else:
-            part = next(each for each in conjuncts(condition) if not outlook.holds(each, surely=True))
+            parts = conjuncts(condition)
+            part = next(each for each in parts if not outlook.holds(each, surely=True, unknown=guesses))
             yield from self._decided(outlook, supposed, place, part)
 
     def _decided(
         self, outlook: Outlook, supposed: Supposed, place: int, part: Formula
     ) -> Iterator[tuple[Outlook, Supposed]]:
         """Yield the same where `part` possibly holds: with one more fact supposed, either way."""
-        options = self.prospect.about(part, outlook.open)
+        guesses = self.guesses(outlook.open, place)
+        options = self.prospect.about(part, [fact for fact in outlook.open if fact not in guesses])
         if not options:
             for fact in [fact for fact in outlook.doubted if fact not in supposed]:
                 raise _Doubt(fact)
@@ -127,6 +139,24 @@ class Supposing:
     def _failed(self, place: int, reason: str, condition: Formula | None) -> None:
         if place + 1 >= self.failure.number:
             self.failure = _Failure(place + 1, reason, condition)
+
+    def guesses(self, facts: Iterable[Atom], place: int) -> list[Atom]:
+        """Return those of `facts` on which the step at `place` may not rest: none unless its tags ask for care.
+
+        These are the facts that some action could look at and that no earlier step has looked at.
+        """
+        if place == len(self.steps) or not self._careful or self.action(place).tags.isdisjoint(CAREFUL):
+            return []
+        visible = [fact for fact in facts if fact.predicate in self._visible]
+        return [fact for fact in visible if not any(self.senses(before, fact) for before in range(place))]
+
+    def senses(self, place: int, fact: Atom) -> bool:
+        """Return whether the step at `place` says whether `fact` holds."""
+        action = self.action(place)
+        if not action.senses:
+            return False
+        binding: dict[Term, Term] = dict(bound(action, self.steps[place]))
+        return any(pattern.substitute(binding).matches(fact) for pattern in action.senses)
 
     def condition(self, place: int) -> Formula:
         """Return what the step at `place` requires, or behind the last one the goal, ground."""
