@@ -63,3 +63,13 @@ def sensing(rng, problem):
         if rng.random() < 0.1:
             actions[name] = replace(action, tags=frozenset({"irreversible"}))
     return actions
+
+
+def careful(problem, seed):
+    """Return `problem` with most of the actions that do not sense tagged `irreversible` or `needs_observed`."""
+    rng = random.Random(seed)
+    actions = dict(problem.domain.actions)
+    for name, action in actions.items():
+        if not action.senses and rng.random() < 0.6:
+            actions[name] = replace(action, tags=frozenset({rng.choice(["irreversible", "needs_observed"])}))
+    return replace(problem, domain=replace(problem.domain, actions=actions))

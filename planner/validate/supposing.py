@@ -6,7 +6,7 @@ that shows fact by fact. Suppositions are made where a step, or the goal, asks f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.annotations import Final
 from planner.model import Action, Atom, Formula, Problem
@@ -140,15 +140,19 @@ class Supposing:
         if place + 1 >= self.failure.number:
             self.failure = _Failure(place + 1, reason, condition)
 
-    def guesses(self, facts: Iterable[Atom], place: int) -> list[Atom]:
+    def guesses(self, facts: Mapping[Atom, Atom | None], place: int) -> list[Atom]:
         """Return those of `facts` on which the step at `place` may not rest: none unless its tags ask for care.
 
-        These are the facts that some action could look at and that no earlier step has looked at.
+        These are the facts that some action could look at, where no earlier step has looked at the fact or at the
+        supposition that decides it.
         """
         if place == len(self.steps) or not self._careful or self.action(place).tags.isdisjoint(CAREFUL):
             return []
         visible = [fact for fact in facts if fact.predicate in self._visible]
-        return [fact for fact in visible if not any(self.senses(before, fact) for before in range(place))]
+        return [fact for fact in visible if not any(self._tells(before, fact, facts[fact]) for before in range(place))]
+
+    def _tells(self, place: int, fact: Atom, supposed: Atom | None) -> bool:
+        return self.senses(place, fact) or (supposed is not None and self.senses(place, supposed))
 
     def senses(self, place: int, fact: Atom) -> bool:
         """Return whether the step at `place` says whether `fact` holds."""

@@ -8,7 +8,7 @@ import pytest
 
 from planner import Status, patch, solve, validate
 from planner.testing import TooManyStates, brute_force, worlds
-from tests.unknown_random import random_unknown
+from tests.unknown_random import careful, random_unknown
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -50,6 +50,12 @@ def _check(problem, result) -> bool:
     assert result.status is Status.SOLVED or not supposed
     assert validate(problem, result.plan.steps).valid
     return bool(supposed)
+
+
+@pytest.mark.parametrize("seed", [0, 33, 124, 136, 223, 434, 733, 780, 951, 1732, 1874, 1893, 2202, 2630])
+def test_search_and_checker_agree_on_what_irreversible_steps_rest_on(seed) -> None:
+    for problem in (random_unknown(seed), careful(random_unknown(seed), 7 * seed + 1)):
+        _check(problem, solve(problem, time_limit=None))
 
 
 def test_patches_work_wherever_what_they_suppose_holds() -> None:
