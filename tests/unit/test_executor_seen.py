@@ -204,7 +204,7 @@ def test_what_an_observer_raises_is_the_reason():
     assert outcome.reason == "the observer look of broken failed: TypeError: what is this?"
 
 
-@pytest.mark.parametrize("answer", [1, "yes", 0.5, object()], ids=str)
+@pytest.mark.parametrize("answer", [1, "yes", 0.5, object()], ids=["int", "str", "float", "object"])
 def test_an_answer_that_does_not_fit_is_in_the_reason_of_the_step(answer):
     domain = Domain("x")
     domain.action("fix", provides=["ok"])
