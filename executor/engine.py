@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from executor.follow.listeners import Follower, Listener
 from executor.handle import Outcome, Run, running_loop
 from executor.journal import Durability, Journal
 from executor.learning.pricing import Learned, Pricing
-from executor.planning import Planned, given, reserved, searched
+from executor.planning import Planned, given, reserved, search_plan
 from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
 from executor.record import stored
 from executor.record.encoding import from_data
@@ -24,6 +25,7 @@ from executor.record.state import RunState
 from executor.record.stored import RunInfo
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
+from executor.searches import search_in_turn
 from executor.steps.filling import Fill
 from executor.steps.perform import Performer
 from executor.steps.slots import Slots
@@ -141,24 +143,7 @@ class Executor:
         self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> Outcome:
         """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
-        if isinstance(what, Planned):
-            made = what
-        else:
-            try:
-                found = await searched(
-                    self.world,
-                    *what,
-                    run.called_off,
-                    memory=memory,
-                    pricing=run.pricing,
-                    model=self.model,
-                    fills=run.fills,
-                )
-                made = reserved(found, alternatives)
-            except BaseException:
-                self._names.discard(run.id)
-                raise
-            run.take(self._state(made))
+        made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
         with self._driving(run.id) as events, self._at_work(run):
             if events:
                 raise RunError(f"there is already a run {run.id!r}", hint="take another name")
@@ -167,6 +152,27 @@ class Executor:
             for wish in made.dropped:
                 run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
             return await run.drive()
+
+    async def _search(
+        self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
+    ) -> Planned:
+        """Search for a plan for `problem`, and prepare `run` for it; all that takes long is done in a thread."""
+
+        def search() -> tuple[Planned, RunState]:
+            options: dict[str, Any] = {"memory": memory, "pricing": run.pricing, "model": self.model}
+            found = search_plan(self.world, problem, planning, run.called_off, fills=run.fills, **options)
+            made = reserved(found, alternatives)
+            return made, self._state(made)
+
+        try:
+            made, state = await search_in_turn(search)
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                run.called_off.set()
+            self._names.discard(run.id)
+            raise
+        run.take(state)
+        return made
 
     def _state(self, made: Planned) -> RunState:
         """Return the state from which what is planned goes on."""

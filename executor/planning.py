@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -95,7 +94,7 @@ def reserved(made: Planned, alternatives: Any) -> Planned:
     return replace(made, plan=plan)
 
 
-async def searched(
+def search_plan(
     world: World,
     problem: Any,
     planning: Mapping[str, Any],
@@ -106,7 +105,7 @@ async def searched(
     model: str | None = None,
     fills: bool = False,
 ) -> Planned:
-    """Return a plan for `problem`, searched for in a thread until it is `called_off`; raises `NoPlan`.
+    """Search for a plan for `problem` until the search is `called_off`; raises `NoPlan`.
 
     Actions without a handler are left out, if there are others. Raises `PlanError` where `world` lacks something else
     for the plan that was found; `memory` and `fills` are as for `given`. A search that was called off before it had a
@@ -114,24 +113,15 @@ async def searched(
     follows a policy.
     """
     options = {**planning, "cancel": called_off}
-
     able, lacking = _able(problem, world)
-
-    def search() -> Planned:
-        if model == FOLLOWED:
-            made = _decided(able if pricing is None else pricing.learned(able), options, lacking)
-        else:
-            made = _searched(able if pricing is None else pricing.priced(able), options, lacking)
-        declared = problem.classical.domain if is_other_problem(problem) else problem.domain
-        made = replace(made, problem=replace(made.problem, domain=declared))
-        _check_means(world, made, memory, fills=fills)
-        return made
-
-    try:
-        return await asyncio.to_thread(search)
-    except asyncio.CancelledError:
-        called_off.set()
-        raise
+    if model == FOLLOWED:
+        made = _decided(able if pricing is None else pricing.learned(able), options, lacking)
+    else:
+        made = _searched(able if pricing is None else pricing.priced(able), options, lacking)
+    declared = problem.classical.domain if is_other_problem(problem) else problem.domain
+    made = replace(made, problem=replace(made.problem, domain=declared))
+    _check_means(world, made, memory, fills=fills)
+    return made
 
 
 def _check_options(planning: Mapping[str, Any], model: str | None) -> None:

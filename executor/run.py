@@ -186,6 +186,7 @@ class Loop:
             if len(ids) == 1 and not self._tasks and not self._records(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._ended(ids[0])
+                await asyncio.sleep(0)  # handlers that never wait would hold up the event loop for the whole plan
                 if self._must_pause or self.state.model == "reactive":
                     return
                 continue

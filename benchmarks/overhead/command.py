@@ -13,6 +13,7 @@ from planner.cli.output import give, tell
 
 if TYPE_CHECKING:
     from benchmarks.overhead.crowd import Crowd
+    from benchmarks.overhead.gaps import Gaps
     from benchmarks.overhead.memory import Memory
     from benchmarks.overhead.setting import Setting
 
@@ -41,9 +42,11 @@ def overhead(
         int, typer.Option("--memory", min=0, help="Steps of the plan whose memory is measured; 0: none.")
     ] = 100_000,
     runs: Annotated[int, typer.Option("--runs", min=0, help="How many runs are made at once; 0: none.")] = 1000,
+    planned: Annotated[int, typer.Option("--planned", min=0, help="How many runs are planned at once; 0: none.")] = 100,
 ) -> None:
     """Time steps that do nothing, in microseconds, without and with a journal; and memory, and many runs at once."""
     from benchmarks.overhead.crowd import crowd  # noqa: PLC0415 - the command line starts without the executor
+    from benchmarks.overhead.gaps import gaps  # noqa: PLC0415 - as above
     from benchmarks.overhead.memory import measured  # noqa: PLC0415 - as above
 
     give(markdown(HEAD, _rows(_settings(_lengths(steps)), rounds)))
@@ -51,6 +54,8 @@ def overhead(
         give(said_of_memory(measured(memory)))
     if runs:
         give(said_of_crowd(crowd(runs)))
+    if planned:
+        give(said_of_gaps(gaps(planned)))
 
 
 def _lengths(text: str) -> list[int]:
@@ -96,4 +101,12 @@ def said_of_crowd(found: Crowd) -> str:
         f"{found.runs} runs of 10 steps at once, with a journal: {found.clock:.2f} s by the clock, {found.cpu:.2f} s "
         f"of CPU time, {1e6 * found.cpu / steps:.0f} µs a step; files open: {before} before, {meanwhile} meanwhile, "
         f"{after} after."
+    )
+
+
+def said_of_gaps(found: Gaps) -> str:
+    """Return how long the event loop was held up, in words."""
+    return (
+        f"{found.runs} runs planned and carried out at once, with a journal: {found.seconds:.2f} s; the longest gap of "
+        f"the event loop: {1000 * found.clock:.0f} ms by the clock, {1000 * found.cpu:.0f} ms of its own CPU time."
     )

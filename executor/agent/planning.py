@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final
 
 from executor.agent.missing import Missing, missing_in
+from executor.searches import search_in_turn, search_until_cancelled
 from executor.world.world import World
 from planner.budget import Budget
 from planner.candidates import CandidateSet, k_best
@@ -27,22 +27,9 @@ SECONDS: Final = 5.0
 """How long it is looked why there is no plan, at most."""
 
 
-Found = TypeVar("Found")
-
-
 async def searched(problem: Problem, **options: Any) -> Result:
     """Return what `planner.solve` gives; where the caller is cancelled, the search ends, too."""
-    return await in_thread(lambda called_off: solve(problem, cancel=called_off, **options))
-
-
-async def in_thread(search: Callable[[threading.Event], Found]) -> Found:
-    """Return what `search` gives in a thread; the event that it is given is set where the caller is cancelled."""
-    called_off = threading.Event()
-    try:
-        return await asyncio.to_thread(search, called_off)
-    except asyncio.CancelledError:
-        called_off.set()
-        raise
+    return await search_until_cancelled(lambda called_off: solve(problem, cancel=called_off, **options))
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +49,7 @@ class Planner:
 
     async def plan(self, problem: Problem) -> Recalled:
         """Return what is found; where the caller is cancelled, the search ends, too."""
-        return await in_thread(lambda called_off: self._found(problem, called_off))
+        return await search_until_cancelled(lambda called_off: self._found(problem, called_off))
 
     def _found(self, problem: Problem, called_off: threading.Event) -> Recalled:
         options: dict[str, Any] = {"mode": self.mode, "time_limit": self.time_limit, "cancel": called_off}
@@ -99,7 +86,9 @@ def with_wishes(plan: Plan, problem: Problem, **options: Any) -> Plan:
 
 async def best(problem: Problem, world: World, k: int, **options: Any) -> CandidateSet:
     """Return what `planner.candidates.k_best` gives with the actions that `world` has handlers for."""
-    found = await in_thread(lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options))
+    found = await search_until_cancelled(
+        lambda called_off: k_best(able(problem, world), k, cancel=called_off, **options)
+    )
     return replace(found, plans=tuple([replace(plan, problem=problem) for plan in found.plans]))
 
 
@@ -126,5 +115,5 @@ def declared(result: Result, problem: Problem) -> Result:
 
 async def missing(problem: Problem, world: World) -> tuple[Missing, ...]:
     """Return which capabilities are missing for the goal of `problem`, as far as that is found out in time."""
-    parts = await asyncio.to_thread(unreachable_parts, able(problem, world), Budget(SECONDS))
+    parts = await search_in_turn(lambda: unreachable_parts(able(problem, world), Budget(SECONDS)))
     return tuple(missing_in(parts, problem.domain))

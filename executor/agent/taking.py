@@ -10,8 +10,9 @@ from typing import Any
 
 from executor.agent.confirming import only_reads
 from executor.agent.foreign import Repaired, repaired
-from executor.agent.planning import able, in_thread
+from executor.agent.planning import able
 from executor.agent.proposals import Proposal, Standing
+from executor.searches import search_until_cancelled
 from executor.world.data import text_of
 from executor.world.world import World
 from planner.plan import Plan, Result, Status, StoppedBy
@@ -26,7 +27,9 @@ async def taken(base: Proposal, steps: Any, world: World, time_limit: float | No
     problem = base.problem
     assert problem is not None  # noqa: S101 - a mistake of ours
     there = able(problem, world)
-    found = await in_thread(lambda called_off: repaired(there, steps, time_limit=time_limit, cancel=called_off))
+    found = await search_until_cancelled(
+        lambda called_off: repaired(there, steps, time_limit=time_limit, cancel=called_off)
+    )
     if found.plan is None:
         return replace(base, standing=Standing.UNPLANNED, result=None, repaired=found, reason=_why(found))
     plan = replace(found.plan, problem=problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from executor.record.events import Event, PlanChanged, Rung, RungTaken, StepEnde
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.recovery.looking_back import looked_back
+from executor.searches import search_in_turn
 from planner.model import Problem
 from planner.plan import Step, exact_sum
 from planner.repair import Written, undo
@@ -55,7 +55,7 @@ class Compensation:
             forbidden=[Step(*key) for key in forbidden],
             time_limit=self.time_limit,
         )
-        found = await asyncio.to_thread(look)
+        found = await search_in_turn(look)
         left = [f"{each.item} is not as before: {each.reason}" for each in found.left]
         left += [f"{each.item} was written by {each.step}, which is irreversible" for each in found.exempt]
         cost = float(exact_sum(each.step.cost for each in found.steps))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.recovery.options import Options
 from executor.recovery.policy import Recovery
+from executor.searches import search_in_turn
 from planner.errors import ForethoughtError
 from planner.model import Action, Atom, Goal, Number, Problem
 from planner.plan import Step, exact
@@ -149,7 +149,7 @@ class Following:
     async def _decide(self, about: str, forbidden: set[Key], not_now: set[Key]) -> bool:
         problem, started = self._problem(forbidden), time.perf_counter()
         try:
-            decision = await asyncio.to_thread(self._decided, problem)
+            decision = await search_in_turn(lambda: self._decided(problem))
         except ForethoughtError as error:
             why = str(error)
         else:

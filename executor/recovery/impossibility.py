@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from executor.record.facts import Provenance
 from executor.record.state import RunState
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS
+from executor.searches import search_in_turn
 from planner.budget import Budget
 from planner.errors import ForethoughtError
 from planner.explain import explain_unsolvable
@@ -34,7 +34,8 @@ async def prove_impossible(state: RunState, options: Options) -> Mapping[str, An
     problem = options.problem()
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)
-    return await asyncio.to_thread(_proof, problem, _as_observed(problem, state))
+    observed = _as_observed(problem, state)
+    return await search_in_turn(lambda: _proof(problem, observed))
 
 
 def _as_observed(problem: Problem, state: RunState) -> Problem:

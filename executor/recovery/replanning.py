@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from executor.recovery.hints import hints, preferred
 from executor.recovery.inheritance import inherited, lost_reference
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
+from executor.searches import search_in_turn
 from planner.plan import Status, Step, exact_sum
 from planner.repair import Patch, patch
 from planner.repair.patching import after
@@ -129,7 +129,7 @@ class Replanning:
     ) -> bool:
         """Make what `search` finds the plan; return whether it helps."""
         started = time.perf_counter()
-        found = await asyncio.to_thread(search)
+        found = await search_in_turn(search)
         took = time.perf_counter() - started
         why = self._objection(found, left)
         if works and not why and not (found.new or found.dropped):

@@ -49,7 +49,9 @@ def test_memory_is_that_of_the_run() -> None:
 
 @pytest.mark.usefixtures("small_heap")
 def test_the_command_prints_a_line_for_each_setting() -> None:
-    done = CliRunner().invoke(app, ["overhead", "--steps", "10", "--rounds", "1", "--memory", "10", "--runs", "2"])
+    done = CliRunner().invoke(
+        app, ["overhead", "--steps", "10", "--rounds", "1", "--memory", "10", "--runs", "2", "--planned", "2"]
+    )
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
     assert len(lines) == 2 + len(PLANS) * len(MODELS) * 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from executor.agent.vocabulary import present, vocabulary
 from executor.language.allowance import Meter
 from executor.language.checked import ROUNDS, TIMEOUT, answered
 from executor.language.protocol import LanguageModel, Origin, Part, Purpose, Request, Usage
+from executor.searches import search_in_turn
 from planner.budget import Budget
 from planner.explain.unreachable import Unreachable
 from planner.model import Problem
@@ -109,14 +109,14 @@ class Reader:
         limits: dict[str, Any] = {"meter": meter, "rounds": self.rounds, "timeout": self.timeout}
 
         def check(said: Meanings) -> Awaitable[list[str]]:
-            return asyncio.to_thread(judge, said)  # it may look for a while whether a goal can be reached
+            return search_in_turn(lambda: judge(said))  # it may look for a while whether a goal can be reached
 
         if is_small(self.model):
             found = await chosen(self.model, (*context, asked), problem, **limits)
         else:
             found = await answered(self.model, request, Meanings, check=check, **limits)
         spent = meter.spent - before
-        understood = await asyncio.to_thread(self._understood, judge, found.value, found.rounds, key, spent)
+        understood = await search_in_turn(lambda: self._understood(judge, found.value, found.rounds, key, spent))
         return replace(understood, from_tools=found.from_tools)
 
     def again(self, sentence: str, problem: Problem, said: Meanings) -> Understood:

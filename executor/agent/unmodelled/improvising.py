@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from executor.language.allowance import Meter
 from executor.language.checked import ROUNDS, TIMEOUT, answered
 from executor.language.protocol import LanguageModel, Origin, Part, Purpose, Request
 from executor.plans.action_plan import texts_of
+from executor.searches import search_in_turn
 from planner.budget import Budget
 from planner.explain import unreachable_parts
 from planner.model import Goal, Problem
@@ -160,7 +160,7 @@ class _Judge:
         if result.has_plan:
             self.found, self.result = found, result
             return []
-        return await asyncio.to_thread(self._why_not, found, result)
+        return await search_in_turn(lambda: self._why_not(found, result))
 
     def _amiss(self, answer: Proposed) -> list[str]:
         told = [each.part for each in answer.parts]
