@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final, get_type_hints
 
 from planner.budget import processors
+from planner.compiled.opening import opened_folder
 from planner.kernels import kernel as kernels
 
 OPTIONS: Final = {
@@ -40,20 +41,28 @@ DAY: Final = 86_400.0
 
 
 def build() -> Path:
-    """Compile all entries; return the folder. Raises `ImportError` without numba, `OSError` where it cannot be."""
+    """Compile all entries; return the folder.
+
+    Raises `ImportError` without numba, `OSError` where it cannot be, `Untrusted` where others could change the folder,
+    and `NoCache` where there is none.
+    """
     library = _library()
     place: Path = library.folder()
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    os.umask(0o077)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with opened_folder(place.parent):
+        pass
     import llvmlite.binding as llvm  # noqa: PLC0415 - as above
 
     _tidy(place.parent)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=UNFINISHED) as room:
         made = Path(room) / "made"
-        made.mkdir(mode=0o755)
+        made.mkdir()
         _link(made, _compiled(made))
         codes = [(made / f"{name}.o").read_bytes() for name in sorted(kernels.ENTRIES)]
         (made / library.STAMP).write_bytes(library.stamp(library.processor(llvm), codes))
-        shutil.rmtree(place, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            place.rename(Path(room) / "before")
         try:
             made.rename(place)
         except OSError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import stat
 import sys
 from binascii import crc32
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
+from planner.compiled.opening import Untrusted, contents, opened_file, opened_folder
+from planner.errors import ForethoughtError
 from planner.kernels import (  # noqa: F401 - they are there for their entries
     abstractions,
     arrangement,
@@ -60,13 +61,20 @@ _kept: list[Any] = []
 """What must live as long as the code that was loaded."""
 
 
+class NoCache(ForethoughtError):  # noqa: N818 - it says what there is not
+    """There is no folder in which machine code may be kept."""
+
+
 def plain(name: str) -> Call:
     """Return entry `name` as plain Python."""
     return ENTRIES[name]
 
 
 def folder() -> Path:
-    """Return where machine code for this version of the kernels is kept, whether or not it exists."""
+    """Return where machine code for this version of the kernels is kept, whether or not it exists.
+
+    Raises `NoCache` where there is no folder for it.
+    """
     return cache_home() / "kernels" / _version()
 
 
@@ -78,7 +86,10 @@ def _version() -> str:
 
 
 def cache_home() -> Path:
-    """Return the folder for what may be lost: `FORETHOUGHT_CACHE`, else the user's cache folder, else a private one."""
+    """Return the folder for what may be lost: `FORETHOUGHT_CACHE`, else the user's cache folder.
+
+    Raises `NoCache` for a user without one: folders that others share are no place for what is run.
+    """
     given = os.environ.get("FORETHOUGHT_CACHE")
     if given:
         return Path(given)
@@ -89,9 +100,7 @@ def cache_home() -> Path:
         home = None
     if home is not None and os.access(home if home.exists() else home.parent, os.W_OK):
         return home / "forethought"
-    import tempfile  # noqa: PLC0415 - seldom needed
-
-    return Path(tempfile.gettempdir()) / f"forethought-{os.getuid()}"
+    raise NoCache("there is no folder of your own for machine code; name one with FORETHOUGHT_CACHE")
 
 
 def is_loaded() -> bool:
@@ -102,40 +111,46 @@ def is_loaded() -> bool:
 def loaded() -> dict[str, Call] | None:
     """Return the compiled entries by name, or None where there are none that fit."""
     if not _loaded:
-        entries = _linked(folder()) or _load(folder())
+        try:
+            with opened_folder(folder()) as place:
+                entries = _linked(place) or _load(place)
+        except (OSError, Untrusted, NoCache):
+            return None
         if entries is None:
             return None
         _loaded.append(entries)
     return _loaded[0]
 
 
-def _linked(place: Path) -> dict[str, Call] | None:
-    """Load the shared library."""
+def _read(place: int, name: str) -> bytes:
+    with opened_file(place, name) as file:
+        return contents(file)
+
+
+def _linked(place: int) -> dict[str, Call] | None:
+    """Load the shared library from the file that was opened and checked, wherever its path leads by now."""
     try:
-        file = place / SHARED
-        expected = stamp(features(), [file.read_bytes()])
-        if (place / SHARED_STAMP).read_bytes() != expected or not _is_trusted(place, file):
-            return None
-        library = ctypes.CDLL(str(file))
+        with opened_file(place, SHARED) as file:
+            if _read(place, SHARED_STAMP) != stamp(features(), [contents(file)]):
+                return None
+            library = ctypes.CDLL(f"/proc/self/fd/{file}")
         addresses = {name: ctypes.cast(library[f"forethought_{name}"], ctypes.c_void_p).value or 0 for name in ENTRIES}
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, Untrusted):
         return None
     _kept.append(library)
     return {name: _function(address, name) for name, address in addresses.items()}
 
 
-def _load(place: Path) -> dict[str, Call] | None:
-    """Load the object files."""
+def _load(place: int) -> dict[str, Call] | None:
+    """Load the object files, from what was read of them."""
     try:
-        found = (place / STAMP).read_bytes()
-        files = {name: place / f"{name}.o" for name in sorted(ENTRIES)}
-        codes = {name: file.read_bytes() for name, file in files.items()}
-        trusted = _is_trusted(place, *files.values())
+        found = _read(place, STAMP)
+        codes = {name: _read(place, f"{name}.o") for name in sorted(ENTRIES)}
         import llvmlite.binding as llvm  # noqa: PLC0415 - it takes a while, and need not be installed
-    except (OSError, ImportError):
+    except (OSError, ImportError, Untrusted):
         return None
 
-    if not trusted or found != stamp(processor(llvm), codes.values()):
+    if found != stamp(processor(llvm), codes.values()):
         return None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -151,14 +166,6 @@ def _load(place: Path) -> dict[str, Call] | None:
 def stamp(kind: str, contents: Iterable[bytes]) -> bytes:
     """Return what is noted of files that fit this kind of processor: it tells damaged ones, and others."""
     return f"{kind}\n{' '.join([f'{len(content)} {crc32(content)}' for content in contents])}\n".encode()
-
-
-def _is_trusted(place: Path, *files: Path) -> bool:
-    """Return whether only its user, or the system's, can have written the files: what is loaded is run."""
-    return all(
-        status.st_uid in (os.getuid(), 0) and not stat.S_ISLNK(status.st_mode) and not status.st_mode & 0o022
-        for status in [path.lstat() for path in (place, place.parent, *files)]
-    )
 
 
 def features() -> str:

@@ -43,8 +43,8 @@ def start_making() -> None:
     """Start a process that makes machine code and outlives this one, unless some fits already or none is wanted."""
     if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.loaded() is not None:
         return
-    mark = library.folder().with_suffix(".making")
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, library.NoCache):
+        mark = library.folder().with_suffix(".making")
         _claim(mark)
         maker = subprocess.Popen(  # noqa: S603 - this interpreter, our module
             [*COMMAND, "--mark", str(mark)],
@@ -66,7 +66,7 @@ def environment() -> dict[str, str]:
 
 def _claim(mark: Path) -> None:
     """Make the file that exists while a process is at it; raises `OSError` where one is, or nothing can be written."""
-    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
         if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS or _is_gone(mark.read_bytes()):
             mark.unlink()
