@@ -17,6 +17,7 @@ from executor.follow.progress import AT_WORK, STEP_EVENTS, Row, View, described,
 from executor.record.events import Event, RunEnded
 from executor.record.state import RunState
 from executor.record.status import StepStatus
+from planner.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -88,7 +89,7 @@ class Show:
         """Write a line; where there are several runs, it says which one it is about."""
         if line is None:
             return
-        text = f"{view.run}: {line}" if len(self._views) > 1 else line
+        text = printable(f"{view.run}: {line}" if len(self._views) > 1 else line)
         if self._live is not None:
             from rich.text import Text  # noqa: PLC0415 - loaded only where something is drawn
 
@@ -133,14 +134,14 @@ def _parts(view: View, most: int) -> Iterator[RenderableType]:
     for row in rows:
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{described(row.status):<{STATUS}}", STYLES[row.status])
-        line.append(f"{row.id:<{ids}}  ", "dim")
-        line.append(f"{row.text:<{texts}}  ")
-        line.append(_note(row), "dim")
+        line.append(printable(f"{row.id:<{ids}}  "), "dim")
+        line.append(printable(f"{row.text:<{texts}}  "))
+        line.append(printable(_note(row)), "dim")
         line.rstrip()
         yield line
     if after:
         yield Text(f"… {after:,} after", style="dim")
-    yield Text(view.footer, style="bold")
+    yield Text(printable(view.footer), style="bold")
 
 
 def _note(row: Row) -> str:

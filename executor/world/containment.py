@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 from planner.budget import Alarm
 from planner.errors import kind_of
+from planner.printable import printable
 
 LONGEST: Final = 10_000
 """Characters of what an exception says that are kept."""
@@ -93,10 +94,9 @@ def text_from(text: str) -> str:
 
 def log_failure(log: logging.Logger, message: str, *arguments: object, error: BaseException) -> None:
     """Log `message` as an error, with the traceback of `error` where it can be printed, else with its type."""
-    if attempt(lambda: bool(traceback.format_exception(error)), otherwise=False):
-        log.error(message, *arguments, exc_info=error)
-    else:
-        log.error("%s: %s", message % arguments, said(error))
+    text = printable(message % arguments)
+    trace = attempt(lambda: "".join(traceback.format_exception(error)), otherwise="")
+    log.error("%s\n%s" if trace else "%s: %s", text, printable(trace).rstrip() or printable(said(error)))
 
 
 def plain_number(value: Any) -> Any:

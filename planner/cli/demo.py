@@ -17,6 +17,7 @@ from planner.cli.solve import summary
 from planner.model import Action, Problem
 from planner.model.formulas import conjuncts
 from planner.plan import Plan, Status
+from planner.printable import printable
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -149,4 +150,4 @@ def _print(text: str, style: str) -> None:
         return
     from rich.console import Console  # noqa: PLC0415 - loaded only where something is drawn
 
-    Console().print(text, style=style, highlight=False, markup=False)
+    Console().print(printable(text), style=style, highlight=False, markup=False)

@@ -9,19 +9,20 @@ import sys
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING
+from planner.printable import printable
 
 if TYPE_CHECKING:
     from typing import TextIO
 
 
 def give(text: str) -> None:
-    """Write a result to stdout."""
-    _write(sys.stdout, text)
+    """Write a result to stdout: as it is to a file or a pipe, as it may be shown to a terminal."""
+    _write(sys.stdout, printable(text) if is_terminal(sys.stdout) else text)
 
 
 def tell(text: str) -> None:
-    """Write a message for people to stderr."""
-    _write(sys.stderr, text)
+    """Write a message for people to stderr, as it may be shown."""
+    _write(sys.stderr, printable(text))
 
 
 def _write(stream: TextIO | None, text: str) -> None:
@@ -64,11 +65,12 @@ def write_atomically(path: Path, text: str) -> None:
     """
     for stream in (sys.stdout, sys.stderr):
         if _is_file_of(stream, path):
-            _write(stream, text)
+            _write(stream, printable(text) if is_terminal(stream) else text)
             return
     if _is_special(path):
         try:
-            path.write_text(text, encoding="utf-8")
+            with path.open("w", encoding="utf-8") as file:
+                file.write(printable(text) if file.isatty() else text)
         except OSError as error:  # one that shows when the rest is written out names no file
             raise OSError(error.errno, error.strerror, str(path)) from error
         return

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from planner.annotations import Final
 from planner.errors import InputError, Location
+from planner.printable import printable
 
 APPLICATION: Final = 0x466F7243  # "ForC"
 VERSION: Final = 1
@@ -84,7 +85,7 @@ class Store:
             try:
                 return self._connection.execute(statement, (self._kind, *values)).fetchall()
             except sqlite3.Error as error:
-                _LOG.warning("a cache of %s is of no use: %s", self._kind, error)
+                _LOG.warning("a cache of %s is of no use: %s", self._kind, printable(str(error)))
                 return []
 
 

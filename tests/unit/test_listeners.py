@@ -85,7 +85,7 @@ def test_a_listener_that_raises_changes_nothing_and_is_told_of_in_the_log(broken
     assert isinstance(heard[0], RunStarted)
     assert isinstance(heard[-1], RunEnded)
     (record,) = caplog.records
-    assert "no space left" in record.exc_text
+    assert "no space left" in record.getMessage()
 
 
 def test_followers_are_let_go_of_a_run_that_is_broken_off():
