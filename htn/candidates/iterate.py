@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from htn.candidates.decompositions import moves_of
 from htn.candidates.explore import Exploring
@@ -59,16 +59,16 @@ class HtnCandidates(Candidates):
         check = self._budget.check
         progress = Progress(Board(found, library.loaded() or library.ENTRIES, check))
         space = progress.nodes.space
-        exploring = Exploring(progress, Variants(space.task).first)
-        commuting = None if self._which.orders else _commuting(space.task, found, self.problem)
+        exploring = Exploring(progress, Variants(space.task, check).first)
+        commuting = None if self._which.orders else _commuting(space.task, found, self.problem, check)
         limit = no_limit if self.problem.classical.is_limited else self._which.limit
         listing = HtnListing(space, exploring, commuting, limit, check, frugal=not self._which.wasteful)
         return space.task, listing, Handing(self.problem, plain, found, exploring).plan
 
 
-def _commuting(task: Task, ground: GroundHtn, problem: HtnProblem) -> Commuting:
+def _commuting(task: Task, ground: GroundHtn, problem: HtnProblem, check: Callable[[], None]) -> Commuting:
     read = {fact for method in ground.methods for fact in method.precondition}
-    return Commuting(task, Items(problem.classical), others=read)
+    return Commuting(task, check, Items(problem.classical), others=read)
 
 
 def _without_wishes(problem: HtnProblem) -> HtnProblem:

@@ -8,12 +8,13 @@ Mazurkiewicz, 1977).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from planner.candidates.items import Items
 from planner.candidates.variants import Variants
 from planner.closure import sources
+from planner.grounding.joins import batches
 from planner.records import dataclass
 from planner.task import GroundAction, State, Task, bits
 
@@ -33,20 +34,28 @@ class Commuting:
     An action stands for all that are the same step. `items` are those of the declared problem. If it is `strict`,
     actions that make the same fact true, or false, are not independent either: which comes last decides on the partial
     order of a plan, and so on how long it takes. Not only actions and the goal read facts, but also whatever reads
-    `others`.
+    `others`. `check` raises when a limit is reached.
     """
 
     def __init__(
-        self, task: Task, items: Items | None = None, *, strict: bool = False, others: Iterable[int] = ()
+        self,
+        task: Task,
+        check: Callable[[], None],
+        items: Items | None = None,
+        *,
+        strict: bool = False,
+        others: Iterable[int] = (),
     ) -> None:
-        self._task, self._variants, self._strict = task, Variants(task), strict
+        self._task, self._variants, self._strict = task, Variants(task, check), strict
         self._items = items if items is not None and items.any else None
         self._sources = sources(task)
         self._touched: dict[int, Touched] = {}
         self._known: dict[tuple[int, int], bool] = {}
         self._read = self._base((*task.goal, *others))
-        for action in task.actions:
-            self._read |= self._reads(action)
+        for batch in batches(task.actions, 1000):
+            check()
+            for action in batch:
+                self._read |= self._reads(action)
 
     def independent(self, one: int, other: int) -> bool:
         """Return whether the actions of these numbers are independent."""

@@ -6,10 +6,11 @@ from planner.annotations import TYPE_CHECKING
 from planner.answer import unsupported
 from planner.budget import Budget, check_limits
 from planner.candidates.iterator import Candidates, Making, Which, checked_factor, no_limit
-from planner.errors import InputError, UnsupportedError, kind_of
-from planner.kinds import AnyProblem, is_other_problem
+from planner.errors import UnsupportedError
+from planner.kinds import AnyProblem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
+from planner.resolve import resolve_problem
 
 if TYPE_CHECKING:
     import threading
@@ -53,10 +54,9 @@ def candidates(
     check_limits(time_limit, memory_limit)
     which = Which(checked_factor(within), orders, wasteful)
     budget = Budget(time_limit, memory_limit, cancel)
+    problem = resolve_problem(problem)
     if not isinstance(problem, Problem):
-        if is_other_problem(problem):
-            return problem.candidates(budget, which)
-        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+        return problem.candidates(budget, which)
     if problem.unknown:
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     takes = ("budgets", "deadlines", "soft goals", "soft constraints")
@@ -111,4 +111,4 @@ class ClassicalCandidates(Candidates):
 
         if self._which.orders:
             return None
-        return Commuting(task, Items(self.problem), strict=self.problem.deadline is not None)
+        return Commuting(task, self._budget.check, Items(self.problem), strict=self.problem.deadline is not None)

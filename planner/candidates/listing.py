@@ -65,7 +65,7 @@ class Listing:
         frugal: bool,
     ) -> None:
         self.space, self.explored, self.commuting = space, explored, commuting
-        self._variants = Variants(space.task)
+        self._variants = Variants(space.task, check)
         self._limit, self._check, self._frugal = limit, check, frugal
         self._free_steps = 0 in space.costs
         self._given: set[tuple[int, ...]] = set()

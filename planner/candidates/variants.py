@@ -5,19 +5,26 @@ A disjunctive condition makes several actions of one step; where two of them can
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from planner.candidates.part import Part
+from planner.grounding.joins import batches
 from planner.plan import Step
 from planner.task import Task
 
 
 class Variants:
-    """The actions of `task` by step: `first[a]` stands for action a, and `of` has all that an action stands for."""
+    """The actions of `task` by step: `first[a]` stands for action a, and `of` has all that an action stands for.
 
-    def __init__(self, task: Task) -> None:
+    `check` raises when a limit is reached.
+    """
+
+    def __init__(self, task: Task, check: Callable[[], None]) -> None:
         numbers: dict[Step, int] = {}
-        self.first = [numbers.setdefault(action.step, number) for number, action in enumerate(task.actions)]
+        self.first: list[int] = []
+        for batch in batches(task.actions):
+            check()
+            self.first += [numbers.setdefault(each.step, at) for at, each in enumerate(batch, start=len(self.first))]
         self.any = len(numbers) < len(self.first)
         """Whether any two actions are one step."""
         self.of: dict[int, list[int]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -10,10 +11,12 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from planner.annotations import NoReturn
+from planner.annotations import Final, NoReturn
 from planner.cli.exits import Exit
 
 __all__ = ["Exit", "main"]
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -21,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     started = time.monotonic()
     if arguments is not None:
         _run(arguments, started)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    atexit.register(_ignore_signals)
+    for number in SIGNALS:
         signal.signal(number, _leave)
     try:
         _run(sys.argv[1:], started)
@@ -38,3 +42,9 @@ def _run(arguments: Sequence[str], started: float) -> NoReturn:
 def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
     """End the process without a word: before the command has begun and after it has ended, nothing is to be saved."""
     os._exit(Exit.INTERRUPTED)
+
+
+def _ignore_signals() -> None:
+    """Let signals do nothing any more: all is said, and Python, which takes itself apart, would let them kill it."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)

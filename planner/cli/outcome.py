@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from planner.annotations import TYPE_CHECKING
+from planner.annotations import TYPE_CHECKING, Final
 from planner.budget import LimitReached
 from planner.cli.exits import Exit
 from planner.cli.output import tell
@@ -14,6 +14,9 @@ from planner.plan import Result, Status, StoppedBy
 
 if TYPE_CHECKING:
     from planner.validate import Verdict
+
+DEEPEST: Final = 20
+"""So many exceptions are followed back to the one that they came of."""
 
 
 def exit_of(result: Result) -> Exit:
@@ -47,7 +50,7 @@ def tell_error(error: BaseException) -> Exit:
     if os.environ.get("FORETHOUGHT_DEBUG"):
         import traceback  # noqa: PLC0415 - for those who look for a bug only
 
-        traceback.print_exception(error)
+        tell("".join(traceback.format_exception(error)))
     return code
 
 
@@ -74,9 +77,25 @@ def judge(error: BaseException) -> tuple[Exit, str]:  # noqa: C901, PLR0911 - on
             return Exit.USAGE, f"Error: {name}: {reason}"
         case UnicodeDecodeError():
             return Exit.USAGE, f"Error: a file that should be UTF-8 text is not: {error}"
+        case _ if (broken_off := _interruption(error)) is not None:
+            return judge(broken_off)
         case _:
             return Exit.INTERNAL, (
                 f"Internal error: {type(error).__name__}: {error}\n"
                 "This is a bug in Forethought and no mistake of yours. Please report it with the command and its"
                 " files;\nthe same command with FORETHOUGHT_DEBUG=1 in the environment also prints the traceback."
             )
+
+
+def _interruption(error: BaseException) -> BaseException | None:
+    """Return the limit or signal of which `error` came; None where it came of something else.
+
+    Python itself makes another exception of one that arrives while a class is created (`__set_name__`), and so do
+    libraries of one that arrives while they handle theirs.
+    """
+    found: BaseException | None = error
+    for _ in range(DEEPEST):
+        found = found and (found.__cause__ or found.__context__)
+        if found is None or isinstance(found, KeyboardInterrupt | MemoryError | LimitReached):
+            return found
+    return None

@@ -109,8 +109,10 @@ def _may_hold_problem(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in DOCUMENTS:
         return suffix == ".pddl" or suffix in languages()
+    from planner.pddl.text import read_bytes  # noqa: PLC0415 - only folders with documents need it
+
     try:
-        return _PROBLEM.search(path.read_bytes()) is not None
+        return _PROBLEM.search(read_bytes(path) or b"") is not None
     except OSError:
         return True
 

@@ -10,6 +10,10 @@ from planner.errors import InputError, Location, PddlError, did_you_mean
 
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
+MOST_BYTES: Final = 1 << 28
+"""Longer files are no text that somebody wrote, and would take all memory."""
+_PART: Final = 1 << 20
+
 
 def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError) -> str:
     """Return the text of the file at `path`.
@@ -18,8 +22,7 @@ def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError)
     """
     place = Location(os.fspath(path))
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path object would cost more
-            data = file.read()
+        data = read_bytes(path)
     except FileNotFoundError:
         raise error("there is no such file", place, _nearest_file(path)) from None
     except IsADirectoryError:
@@ -29,11 +32,36 @@ def read_text(path: str | os.PathLike[str], error: type[InputError] = PddlError)
     except (OSError, ValueError) as problem:
         raise error(f"the file cannot be read: {problem}", place) from None
     try:
+        if data is None:
+            raise _TooLongError  # noqa: TRY301 - as below
         return _decode(data)
+    except _TooLongError:
+        message = f"the file has more than {MOST_BYTES >> 20} MiB"
+        raise error(message, place, "domains, problems and plans are shorter") from None
     except UnicodeDecodeError as problem:
         raise error(f"the file is damaged: {problem}", place) from None
     except _NotTextError as problem:
         raise error(f"the file is binary: it has a zero byte at offset {problem}", place, "name a text file") from None
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes | None:
+    """Return what the file at `path` holds, up to its first part with a zero byte; None for more than `MOST_BYTES`.
+
+    It is read part by part: between two, a limit or a signal may end the work, whatever never ends.
+    """
+    data = bytearray()
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a path object would cost more
+        while part := file.read(_PART):
+            data += part
+            if len(data) > MOST_BYTES:
+                return None
+            if b"\0" in part and not data.startswith(tuple(_MARKS)):
+                break
+    return bytes(data)
+
+
+class _TooLongError(Exception):
+    """The file is longer than any text that is read."""
 
 
 class _NotTextError(Exception):

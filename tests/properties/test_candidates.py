@@ -45,7 +45,7 @@ def explored(task, wasteful):
 
 
 def listing(task, exploration, orders, wasteful, limit=lambda _: INFINITY - 1):
-    commuting = None if orders else Commuting(task)
+    commuting = None if orders else Commuting(task, lambda: None)
     return Listing(Space(task), exploration, commuting, limit, never, frugal=not wasteful)
 
 

@@ -19,9 +19,11 @@ from typing import Any
 
 import pytest
 import typer
+from alarms import alarmed
 
 import planner.cli.progress as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
+from planner.budget import Alarm
 from planner.cli import Exit, limits, main, others, root
 from planner.cli.interrupt import interruptible
 from planner.cli.outcome import exit_of, judge
@@ -523,3 +525,31 @@ def test_a_signal_while_a_plan_is_written_does_not_lose_it(
     assert ended.value.code == 0
     assert (tmp_path / "plan").read_text(encoding="utf-8").count("(move r") == 10
     assert json.loads(capsys.readouterr().out)["cost"] == 10
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_an_alarm_at_any_time_of_the_start_ends_with_its_own_code(number: int) -> None:
+    seconds, allowed, command = alarmed(7 * number, 200)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in allowed, (seconds, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert "Internal error" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Alarm(StoppedBy.TIME), Exit.NO_VERDICT),
+        (KeyboardInterrupt(), Exit.INTERRUPTED),
+        (MemoryError(), Exit.NO_VERDICT),
+    ],
+)
+def test_a_limit_that_arrives_while_a_class_is_created_keeps_its_code(error: BaseException, code: Exit) -> None:
+    class Late:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise error
+
+    with pytest.raises(BaseException) as raised:  # noqa: PT011 - which one it is depends on Python
+        type("Made", (), {"late": Late()})
+    assert judge(raised.value)[0] is code
+    assert judge(RuntimeError("something else"))[0] is Exit.INTERNAL
