@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 
-from htn.model import HtnProblem, Method
+from htn.model import HtnProblem, Method, Network
+from htn.orders import linear
 from htn.placing import Child, Places, Placing, unified
 from htn.plan import Decomposition, Node
 from planner.annotations import Final
@@ -30,8 +31,8 @@ def arranged(problem: HtnProblem, plan: Plan) -> Plan:
 
     They fit where names, arguments, types, constraints and the order of steps agree. If they do so in several ways,
     ways are looked for with which the plan is valid. If there are none (or too many to try), children stay as they are
-    written where that fits, and otherwise, what is first among equals has the first steps. Children in a total order
-    always stay as they are.
+    written where that fits, and otherwise, what is first among equals has the first steps. Children of a method whose
+    subtasks are written in their total order always stay as they are.
     """
     arrangement = _Arrangement(problem, plan)
     arrangement.place_all()
@@ -74,7 +75,7 @@ class _Arrangement:
                 if known is not None:
                     self._place(place, method, node.children, known)
         network = self._problem.network
-        if not network.is_sequence:
+        if not _is_written_in_order(network):
             top = Method("", Atom(""), self._problem.parameters, network=network)
             self._place(-1, top, self._roots, {})
 
@@ -128,7 +129,7 @@ class _Arrangement:
         """Return whether the method of this name takes children as they are written."""
         if name not in self._sequences:
             method = self._problem.domain.methods.get(name)
-            self._sequences[name] = method is None or method.network.is_sequence
+            self._sequences[name] = method is None or _is_written_in_order(method.network)
         return self._sequences[name]
 
     def _place(self, place: int, method: Method, children: tuple[int, ...], known: Binding) -> None:
@@ -153,6 +154,11 @@ class _Arrangement:
             return True
         condition = Compiler(self._universe).compile(substitute(constraints, binding))
         return Solver(lambda _: EMPTY).holds(condition, {})
+
+
+def _is_written_in_order(network: Network) -> bool:
+    """Return whether the subtasks are totally ordered, and written in that order."""
+    return network.is_sequence and linear(len(network.subtasks), network.ordering) == [*range(len(network.subtasks))]
 
 
 def _placed(children: tuple[int, ...], way: Places) -> tuple[int, ...]:

@@ -7,7 +7,7 @@
     <==
 
 First the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
-number, the task, the method, and the numbers of the subtasks.
+number, the task, the method, and the numbers of the subtasks, listed in an order in which they may be done.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from itertools import islice
 from htn.arrange import arranged
 from htn.creation import named_by
 from htn.hddl.names import HtnNames
-from htn.model import HtnProblem
+from htn.model import HtnProblem, Network
+from htn.orders import linear
 from htn.plan import Decomposition, Node
 from planner.annotations import Final
 from planner.errors import Location, PlanError
@@ -67,13 +68,12 @@ def write_plan(plan: Plan) -> str:
     numbers = _numbers(tree, len(plan.steps))
     lines = [_START]
     lines += [f"{number} {writer.task(step.action, step.arguments)}" for number, step in enumerate(plan.steps)]
-    lines.append(_line(_ROOT, tree.roots, numbers))
+    lines.append(_line(_ROOT, writer.in_order(tree.roots, plan.problem.network), numbers))
     for place, node in enumerate(tree.nodes):
         if node.step is None:
             task = writer.task(node.task.predicate, node.task.args)
-            lines.append(
-                _line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", node.children, numbers)
-            )
+            children = writer.in_order(node.children, plan.problem.domain.methods[node.method].network)
+            lines.append(_line(f"{numbers[place]} {task} {_ARROW} {writer.method(node.method)}", children, numbers))
     return "\n".join([*lines, _END]) + "\n"
 
 
@@ -94,6 +94,15 @@ class _Writer:
     problem: HtnProblem
     names: HtnNames | None = None
     written: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    orders: dict[int, list[int]] = field(default_factory=dict)
+    """The places of the subtasks of networks, in an order in which they may be done."""
+
+    def in_order(self, children: tuple[int, ...], network: Network) -> tuple[int, ...]:
+        """Return the `children` of a task in an order that agrees with that of the subtasks of its `network`."""
+        key = id(network)
+        if key not in self.orders:
+            self.orders[key] = linear(len(network.subtasks), network.ordering)
+        return tuple([children[place] for place in self.orders[key]])
 
     def task(self, name: str, arguments: tuple[str, ...]) -> str:
         found = self.written.get((name, arguments))
@@ -107,7 +116,7 @@ class _Writer:
 
     def _word(self, name: str, kind: str) -> str:
         if _WORD.fullmatch(name) and name != _ARROW:
-            return name
+            return self.problem.spelled.get(name, name)
         self.names = self.names or HtnNames.of(self.problem.domain, self.problem)
         table = self.names.classical.objects if kind == "objects" else getattr(self.names, kind)
         return str(table[name])

@@ -15,7 +15,7 @@ from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain
 from planner.pddl.parts import declared_twice
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source, Tree, quote
+from planner.pddl.trees import Source, Tree, quote, spellings
 from planner.pddl.vocabulary import Vocabulary
 
 _SECTIONS: Final = (*SECTIONS, ":task", ":method")
@@ -40,7 +40,8 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     for tree in definition.all(":task"):
         if tree[1] in classical.actions:
             raise _named_as_action(definition, tree)
-    return HtnDomain(classical, tasks, _methods(definition, words, tasks, classical.actions))
+    methods = _methods(definition, words, tasks, classical.actions)
+    return HtnDomain(classical, tasks, methods, spelled=spellings(text))
 
 
 def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:

@@ -9,6 +9,7 @@ from htn.hddl.tasks import Bound, Heads
 from htn.model import Network, Subtask
 from planner.annotations import Final
 from planner.model import Formula
+from planner.pddl.lenient import warn
 from planner.pddl.parts import read_parts
 from planner.pddl.trees import Source, Tree, quote, ungrouped
 
@@ -20,6 +21,8 @@ NETWORK_KEYS: Final = {
     ":ordered-tasks": "tasks",
     ":tasks": "tasks",
 }
+_OTHERS: Final = {":order": "an ordering", ":causal-links": "causal links"}
+"""Keywords of other tools."""
 _LISTS: Final = tuple(key for key, held in NETWORK_KEYS.items() if held == "tasks")
 
 
@@ -28,7 +31,13 @@ def network_parts(source: Source, tree: Tree, start: int, keys: Mapping[str, str
 
     Raises `PddlError` for a second list of tasks under another keyword.
     """
-    parts = read_parts(source, tree, start, {**keys, **NETWORK_KEYS}, what)
+    parts = read_parts(source, tree, start, {**keys, **NETWORK_KEYS}, what, foreign=_OTHERS)
+    if ":order" in parts and ":ordering" not in parts:
+        warn(source, tree, tree.index(":order"), "':order' is read as ':ordering'")
+        parts[":ordering"] = parts.pop(":order")
+    for key in [each for each in _OTHERS if each in parts]:
+        warn(source, tree, tree.index(key), f"{quote(key)} is left out: the order says what comes before what")
+        del parts[key]
     lists = [key for key in parts if key in _LISTS]
     if len(lists) > 1:
         message = f"found {quote(lists[1])} after {quote(lists[0])} in {what}"

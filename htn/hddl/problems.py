@@ -15,7 +15,7 @@ from planner.model import Action, Variable
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.problems import SECTIONS, WITHOUT_MEANING, classical_problem
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source
+from planner.pddl.trees import Source, spellings
 from planner.pddl.vocabulary import Vocabulary
 
 _SECTIONS: Final = (*SECTIONS, ":htn")
@@ -45,7 +45,7 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     definition = read_definition(Source(text, source), "problem", _SECTIONS, WITHOUT_MEANING)
     classical, words = classical_problem(definition, domain.classical, same_name=False)
     network, parameters = _initial_network(definition, words, domain)
-    return HtnProblem(domain, classical, network, parameters)
+    return HtnProblem(domain, classical, network, parameters, {**spellings(text), **domain.spelled})
 
 
 def _initial_network(

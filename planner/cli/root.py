@@ -31,6 +31,7 @@ Options:
 
 def run(arguments: Sequence[str], started: float) -> NoReturn:
     """Run the command that `arguments` name, and exit; time limits count from `started` on the monotonic clock."""
+    _show_warnings()
     try:
         with interruptible():
             code = dispatch(arguments, started)
@@ -39,6 +40,16 @@ def run(arguments: Sequence[str], started: float) -> NoReturn:
 
         code = tell_error(error)
     sys.exit(code)
+
+
+def _show_warnings() -> None:
+    """Let warnings be messages for people, each once, without a line of ours."""
+    import warnings  # noqa: PLC0415 - Python has loaded it
+
+    def show(message: object, *_: object, **_others: object) -> None:
+        tell(f"Warning: {message}")
+
+    warnings.showwarning = show
 
 
 def dispatch(arguments: Sequence[str], started: float) -> Exit:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from planner.annotations import Final
-from planner.model import TRUE, Action, Axiom
+from planner.model import TRUE, Action, Axiom, Equals, Variable
+from planner.model.formulas import conjunction
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_head
 from planner.pddl.effects import Effects, read_effects
+from planner.pddl.lenient import warn
 from planner.pddl.parts import read_name, read_parts
 from planner.pddl.trees import Tree, quote
 from planner.pddl.vocabulary import Vocabulary, widened
@@ -35,8 +37,9 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Actio
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
     requires = TRUE if precondition is None else read_condition(precondition, words, scope)
     effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
-    provides, cost = tuple(effects.provides), tuple(effects.cost)
-    return Action(name, tuple(declared), requires, provides, when=effects.conditional(), cost=cost)
+    outcomes, cost = effects.outcomes(), tuple(effects.cost)
+    provides = outcomes[0].provides if outcomes else tuple(effects.provides)
+    return Action(name, tuple(declared), requires, provides, when=effects.conditional(), cost=cost, outcomes=outcomes)
 
 
 def derived_name(tree: Tree) -> str:
@@ -50,9 +53,22 @@ def derived_name(tree: Tree) -> str:
 
 def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
     """Return the rule in the section `tree`: `(:derived (predicate variables…) condition)`."""
-    name, variables = read_head(words.types, tree, 1, "a derived predicate", twice=False)
+    name, variables = read_head(words.types, tree, 1, "a derived predicate", twice=True)
     words.check_predicate(name, len(variables), tree[1])
     condition = subtree(words.source, tree, 2, "a condition")
     check_length(words.source, tree, 3, f"the rule for {quote(name)}")
     scope, _ = widened({}, variables)
-    return Axiom(name, variables, read_condition(condition, words, scope))
+    written = read_condition(condition, words, scope)
+    return Axiom(name, variables, conjunction([written, *_same(words, tree, variables)]))
+
+
+def _same(words: Vocabulary, tree: Tree, variables: tuple[Variable, ...]) -> list[Equals]:
+    """Return that variables of a head are the same which it names twice, and the model has once each."""
+    named = {each for each in tree[1] if isinstance(each, str)}
+    found = []
+    for variable in variables:
+        if variable.name not in named:
+            first = variable.name.rpartition("-")[0]
+            warn(words.source, tree[1], None, f"{quote(first)} stands twice in the head: both are the same object")
+            found.append(Equals(first, variable.name))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 
 from planner.annotations import Final
 from planner.collector import collector_paused
@@ -10,11 +11,12 @@ from planner.model import Action, DomainModel, Object
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
-from planner.pddl.parts import declared_twice
+from planner.pddl.lenient import warn
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source
+from planner.pddl.trees import Source, quote
 from planner.pddl.typed import Types, read_types
 from planner.pddl.vocabulary import Vocabulary
+from planner.records import replace
 
 SECTIONS: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
 WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
@@ -77,6 +79,9 @@ def _actions(definition: Definition, words: Vocabulary) -> dict[str, Action]:
     for tree in definition.all(":action"):
         action = read_action(tree, words, derived)
         if action.name in found:
-            raise declared_twice(words.source, "action", tree, definition.all(":action"))
+            names = (f"{action.name}-{number}" for number in count(2))
+            action = replace(action, name=next(each for each in names if each not in found))
+            message = f"the action {quote(tree[1])} is declared twice; this one is read as {quote(action.name)}"
+            warn(words.source, tree, 1, message)
         found[action.name] = action
     return found

@@ -11,6 +11,7 @@ from planner.pddl.trees import Source, Tree, nearest, quote
 
 _SINGLE: Final = frozenset({":task"})
 """Keywords of which no two can be joined."""
+EMPTY: Final[Mapping[str, str]] = {}
 
 
 def read_name(source: Source, tree: Tree, what: str) -> str:
@@ -22,24 +23,32 @@ def read_name(source: Source, tree: Tree, what: str) -> str:
 
 
 def read_parts(
-    source: Source, tree: Tree, start: int, keys: Mapping[str, str], what: str, *, ignored: Collection[str] = ()
+    source: Source,
+    tree: Tree,
+    start: int,
+    keys: Mapping[str, str],
+    what: str,
+    *,
+    ignored: Collection[str] = (),
+    foreign: Mapping[str, str] = EMPTY,
 ) -> dict[str, Tree]:
     """Return the lists that follow the keywords of the section `tree` from item `start` on.
 
-    `keys` says for each keyword what its list holds, `what` whose keywords they are. What follows those in `ignored` is
-    left out.
+    `keys` says for each keyword what its list holds, `what` whose keywords they are. Those of `foreign` belong to other
+    tools: they are taken, and named in no message. What follows those in `ignored` is left out.
     """
+    taken = {**keys, **foreign}
     found: dict[str, Tree] = {}
     for index in range(start, len(tree), 2):
         key = tree[index]
-        if not isinstance(key, str) or (key not in keys and key not in ignored):
+        if not isinstance(key, str) or (key not in taken and key not in ignored):
             hint = nearest(key, keys) if isinstance(key, str) else "join several with '(and …)'"
             raise source.error(f"found {quote(key)} in {what}, expected one of {', '.join(keys)}", tree, index, hint)
         if key in found:
             hint = "remove one" if key in _SINGLE else "join the two with '(and …)'"
             raise source.error(f"a second {quote(key)} in {what}", tree, index, hint)
-        if key in keys:
-            found[key] = subtree(source, tree, index + 1, keys[key])
+        if key in taken:
+            found[key] = subtree(source, tree, index + 1, taken[key])
     return found
 
 

@@ -6,9 +6,9 @@ from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.pddl.trees import Source, Tree
 
-_TEMPORAL: Final = "unified-planning engines for time take it, such as 'tamer' or 'aries' (--engine NAME)"
-_NUMERIC: Final = "unified-planning engines for numbers take it, such as 'enhsp' or 'tamer' (--engine NAME)"
-_HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp' (--engine NAME)"
+_TEMPORAL: Final = "unified-planning reads it itself, for engines such as 'tamer' or 'aries'"
+_NUMERIC: Final = "unified-planning reads it itself, for engines such as 'enhsp' or 'tamer'"
+_HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp'"
 _HIERARCHICAL: Final = "write it to an .hddl file"
 _TRAJECTORY: Final = "state it in the problem, in (:constraints …)"
 _PREFERENCE: Final = "preferences stand in the problem's goal and constraints"
@@ -61,6 +61,10 @@ INITIAL: Final[dict[str, Reason]] = {
 
 NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
 NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
+CONDITIONAL_CHANCE: Final[Reason] = (
+    "outcome that is conditional, quantified or has costs",
+    "declare 'outcomes' in Python or YAML",
+)
 CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
 COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)
 OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")

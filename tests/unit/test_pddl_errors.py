@@ -169,7 +169,7 @@ def test_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 
 def test_permission_denied_whoever_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, mode: str) -> NoReturn:  # noqa: ARG001 - the signature is Python's
+    def refuse(path: Path, mode: str, buffering: int) -> NoReturn:  # noqa: ARG001 - the signature is Python's
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("planner.pddl.text.open", refuse, raising=False)

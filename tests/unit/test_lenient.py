@@ -1,0 +1,173 @@
+"""Files are read as the field's other tools read them, with a warning that names the place."""
+
+from __future__ import annotations
+
+import warnings
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from htn.verify import validate as validate_htn
+from planner import decide, load, solve, validate
+from planner.cli import main
+from planner.errors import PddlError, UnsupportedError
+from planner.pddl.lenient import FileWarning
+from planner.plan import Status
+
+HDDL = """(define (domain d) (:requirements :hierarchy) (:predicates (p) (q))
+ (:task top :parameters ())
+ (:method m :parameters () :task (top) :subtasks (and (t1 (b)) (t2 (a))) {order} (and (< t2 t1)){more})
+ (:action a :parameters () :effect (p))
+ (:action b :parameters () :precondition (p) :effect (q)))"""
+TASKS = "(define (problem x) (:domain d) (:objects) (:htn :parameters () :subtasks (and (t (top)))) (:init))"
+PDDL = "(define (problem x) (:domain d) (:objects a b) (:init {init}) (:goal {goal}))"
+
+
+def loaded(tmp_path: Path, domain: str, problem: str, suffix: str = "pddl"):
+    """Return the problem in two files, and the warnings that came with it."""
+    (tmp_path / f"d.{suffix}").write_text(domain)
+    (tmp_path / f"p.{suffix}").write_text(problem)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = load(tmp_path / f"d.{suffix}", tmp_path / f"p.{suffix}")
+    assert all(each.category is FileWarning for each in told)
+    return found, [str(each.message).removeprefix(f"{tmp_path}/") for each in told]
+
+
+@pytest.mark.parametrize(
+    ("order", "more", "told"),
+    [
+        (":ordering", "", []),
+        (":order", "", ["d.hddl:3:74: ':order' is read as ':ordering'"]),
+        (":ordering", " :causal-links (and (t1 p t2))", ["d.hddl:3:100: ':causal-links' is left out"]),
+    ],
+)
+def test_keywords_of_other_tools(tmp_path: Path, order: str, more: str, told: list[str]) -> None:
+    problem, found = loaded(tmp_path, HDDL.format(order=order, more=more), TASKS, "hddl")
+    assert [each.split(": the order")[0] for each in found] == told
+    plan = solve(problem).expect_plan()
+    assert [step.action for step in plan.steps] == ["a", "b"]
+    assert validate_htn(problem, plan).valid
+
+
+@pytest.mark.parametrize("subtasks", ["0 1", "1 0"])
+def test_subtasks_are_listed_in_an_order_in_which_they_may_be_done(tmp_path: Path, subtasks: str) -> None:
+    problem, _ = loaded(tmp_path, HDDL.format(order=":ordering", more=""), TASKS, "hddl")
+    assert problem.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
+    read = problem.read_plan(f"==>\n0 a\n1 b\nroot 2\n2 top -> m {subtasks}\n<==\n")
+    assert validate_htn(problem, read).valid
+    flat = TASKS.replace("(and (t (top)))", "(and (t1 (b)) (t2 (a))) :ordering (and (< t2 t1))")
+    problem, _ = loaded(tmp_path, HDDL.format(order=":ordering", more=""), flat, "hddl")
+    assert problem.write_plan(solve(problem).expect_plan()).splitlines()[3] == "root 0 1"
+    read = problem.read_plan(f"==>\n0 a\n1 b\nroot {subtasks}\n<==\n")
+    assert validate_htn(problem, read).valid
+
+
+def test_subtasks_in_an_order_that_the_method_forbids_are_refused(tmp_path: Path) -> None:
+    problem, _ = loaded(
+        tmp_path, HDDL.format(order=":ordering", more="").replace("(p) :effect", "() :effect"), TASKS, "hddl"
+    )
+    read = problem.read_plan("==>\n0 b\n1 a\nroot 2\n2 top -> m 0 1\n<==\n")
+    assert not validate_htn(problem, read).valid
+
+
+def test_plans_are_written_as_the_files_spell_their_names(tmp_path: Path) -> None:
+    domain = HDDL.format(order=":ordering", more="").replace("top", "doIt").replace("action a", "action actA")
+    domain = domain.replace("(t2 (a))", "(t2 (actA)) ; NOT THIS\n")
+    problem, _ = loaded(tmp_path, domain, TASKS.replace("top", "doIt"), "hddl")
+    text = problem.write_plan(solve(problem).expect_plan())
+    assert text == "==>\n0 actA\n1 b\nroot 2\n2 doIt -> m 0 1\n<==\n"
+    assert validate_htn(problem, problem.read_plan(text)).valid
+    assert validate_htn(problem, problem.read_plan(text.lower())).valid
+
+
+def test_two_actions_of_one_name(tmp_path: Path) -> None:
+    domain = """(define (domain d) (:requirements :strips) (:predicates (p) (q))
+ (:action a :parameters () :effect (p))
+ (:action a :parameters () :precondition (p) :effect (q)))"""
+    problem, told = loaded(tmp_path, domain, PDDL.format(init="", goal="(q)"))
+    assert told == ["d.pddl:3:11: the action 'a' is declared twice; this one is read as 'a-2'"]
+    plan = solve(problem).expect_plan()
+    assert [step.action for step in plan.steps] == ["a", "a-2"]
+    assert validate(problem, plan).valid
+
+
+def test_a_variable_twice_in_a_derived_head(tmp_path: Path) -> None:
+    domain = """(define (domain d) (:requirements :adl :derived-predicates) (:predicates (e ?x ?y) (s ?x ?y) (g) (h))
+ (:derived (s ?x ?x) (e ?x ?x))
+ (:action a :parameters (?x) :precondition (s ?x ?x) :effect (g))
+ (:action b :parameters (?x ?y) :precondition (and (s ?x ?y) (not (= ?x ?y))) :effect (h)))"""
+    problem, told = loaded(tmp_path, domain, PDDL.format(init="(e a a)", goal="(g)"))
+    assert told == ["d.pddl:2:12: '?x' stands twice in the head: both are the same object"]
+    plan = solve(problem).expect_plan()
+    assert [str(step) for step in plan.steps] == ["a(a)"]
+    assert validate(problem, plan).valid
+    problem, _ = loaded(tmp_path, domain, PDDL.format(init="(e a a) (e a b)", goal="(h)"))
+    assert solve(problem).status is Status.UNSOLVABLE
+
+
+CHANCES = "(define (domain d) (:requirements :strips) (:predicates (p) (q) (r)) (:action a :effect {effect}))"
+
+
+@pytest.mark.parametrize(
+    ("effect", "outcomes"),
+    [
+        ("(oneof (p) (q))", {"p": "0.5", "q": "0.5"}),
+        ("(and (r) (oneof (p) (and (q) (not (r)))))", {"r p": "0.5", "r q -r": "0.5"}),
+        ("(oneof (p) (q) (r))", {"p": "0.333333333", "q": "0.333333333", "r": "0.333333334"}),
+        ("(probabilistic 0.3 (p) 0.7 (q))", {"q": "0.7", "p": "0.3"}),
+        ("(probabilistic 0.3 (p) 0.5 (q))", {"q": "0.5", "p": "0.3", "": "0.2"}),
+        ("(probabilistic 1/4 (p))", None),
+        (
+            "(and (oneof (p) (q)) (probabilistic 0.25 (r)))",
+            {"p r": "0.125", "p": "0.375", "q r": "0.125", "q": "0.375"},
+        ),
+    ],
+)
+def test_chances_become_outcomes(tmp_path: Path, effect: str, outcomes: dict[str, str] | None) -> None:
+    text = CHANCES.format(effect=effect)
+    if outcomes is None:
+        with pytest.raises(PddlError):
+            loaded(tmp_path, text, PDDL.format(init="", goal="(q)"))
+        return
+    problem, told = loaded(tmp_path, text, PDDL.format(init="", goal="(q)"))
+    found = problem.domain.actions["a"].outcomes
+    short = {" ".join(str(each).replace("not ", "-") for each in one.provides): one.probability for one in found}
+    assert short == {name: Decimal(chance) for name, chance in outcomes.items()}
+    assert told == []
+
+
+def test_policies_solve_what_may_come_out_in_several_ways(tmp_path: Path) -> None:
+    problem, _ = loaded(tmp_path, CHANCES.format(effect="(oneof (p) (q))"), PDDL.format(init="", goal="(q)"))
+    found = decide(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.expect_policy().success == 1
+    with pytest.raises(SystemExit) as ended:
+        main(["solve", str(tmp_path / "d.pddl"), str(tmp_path / "p.pddl"), "--objective", "success", "--quiet"])
+    assert ended.value.code == 0
+
+
+@pytest.mark.parametrize(
+    ("effect", "error"),
+    [
+        ("(probabilistic 0.6 (p) 0.7 (q))", PddlError),
+        ("(probabilistic 0.6)", PddlError),
+        ("(oneof (p) (when (q) (r)))", UnsupportedError),
+        ("(when (p) (oneof (p) (q)))", UnsupportedError),
+    ],
+)
+def test_chances_that_mean_nothing_or_too_much(tmp_path: Path, effect: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        loaded(tmp_path, CHANCES.format(effect=effect), PDDL.format(init="", goal="(q)"))
+
+
+def test_the_command_says_warnings_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d.hddl").write_text(HDDL.format(order=":order", more=""))
+    (tmp_path / "p.hddl").write_text(TASKS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with pytest.raises(SystemExit):
+            main(["solve", str(tmp_path / "d.hddl"), str(tmp_path / "p.hddl"), "--quiet"])
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"Warning: {tmp_path}/d.hddl:3:74: ':order' is read as ':ordering'"]
