@@ -51,6 +51,10 @@ class _HtnRounds(Rounds):
         actions = self._problem.classical.domain.actions
         return creations_by([actions[name] for name in _leads_to(self._problem)], self._problem.classical)
 
+    def fewest(self) -> int:
+        """Return how many creating steps of one kind every plan has at least: tasks say nothing of that."""
+        return 0
+
     def expanded(self, counts: Mapping[str, int]) -> HtnProblem:
         """Return the problem with so many placeholders of each type."""
         return over(self._problem, with_placeholders(self._problem.classical, counts))

@@ -14,6 +14,7 @@ from planner.annotations import Any, Final
 from planner.budget import Budget, LimitReached
 from planner.creation.bounds import Creation, beyond, creations
 from planner.creation.expansion import in_order
+from planner.creation.fewest import fewest_creations
 from planner.creation.placeholders import with_placeholders
 from planner.creation.reach import out_of_reach
 from planner.model import Atom, Goal, Number, Problem
@@ -58,13 +59,15 @@ class Rounds:
         self._bound: Number | None = None
         self._plan: Plan | None = None
         self._spent = Statistics()
+        self._is_beyond_budgets: bool | None = None
+        """Whether there is a plan, with as many placeholders as in a round without one, if budgets are left out."""
 
     def within_limits(self) -> Result:
         """Return the answer, or what is known when a limit ends the work."""
         try:
             return self.result()
         except LimitReached as limit:
-            return self.answer(limit.stopped_by)
+            return self.answer(limit.stopped_by, self._blamed() if self._is_beyond_budgets else "")
         except MemoryError:
             return self.answer(StoppedBy.MEMORY)
         except KeyboardInterrupt:
@@ -73,6 +76,10 @@ class Rounds:
     def creations(self) -> list[Creation]:
         """Return what can be created that may help."""
         return creations(self._problem)
+
+    def fewest(self) -> int:
+        """Return how many creating steps of one kind every plan has at least."""
+        return fewest_creations(self._problem)
 
     def expanded(self, counts: Mapping[str, int]) -> Any:
         """Return the problem with so many placeholders of each type."""
@@ -91,7 +98,7 @@ class Rounds:
     def result(self) -> Result:
         """Search round after round; raises `LimitReached` between two."""
         self._creations = self.creations()
-        steps: int | None = 1
+        steps: int | None = min(max(1, self.fewest()), MOST_STEPS)
         while steps is not None:
             found = self._round(steps)
             if found.status is Status.UNSUPPORTED:
@@ -100,11 +107,30 @@ class Rounds:
                 return replace(found, lower_bound=None, statistics=self._spent)
             if self._is_final(found):
                 return self.answer(found.stopped_by, found.reason)
+            if found.status is Status.UNSOLVABLE and self._plan is None and self._is_beyond_budgets is None:
+                self._is_beyond_budgets = self._has_plan_without_budgets(steps)
             self._budget.check()
             steps = self._more(steps)
+        if self._is_beyond_budgets:
+            return self.answer(StoppedBy.INCOMPLETE, self._blamed())
         kinds = " or ".join(f"'{each.kind}'" for each in self._creations)
         reason = f"plans with more than {MOST_STEPS} steps that create {kinds} were not searched for"
         return self.answer(StoppedBy.INCOMPLETE, reason)
+
+    def _has_plan_without_budgets(self, steps: int) -> bool | None:
+        """Return whether a round without a plan would have one if budgets were left out; None where there are none."""
+        if not isinstance(self._problem, Problem) or not self._problem.budgets:
+            return None
+        free = replace(self.expanded(self._counts), budgets={})
+        turn = _Turn(self._budget.cancel, self._share(steps))
+        return self._search(free, mode="first", cancel=turn).has_plan or None
+
+    def _blamed(self) -> str:
+        """Return that budgets are in the way, where that is known and there is no plan."""
+        if self._plan is not None:
+            return ""
+        names = " and ".join(self._problem.budgets)
+        return f"no plan is known that keeps the budget of {names}; without it there is one"
 
     def _is_final(self, found: Result) -> bool:
         """Return whether more placeholders would tell no more, or are not wanted."""
