@@ -6,27 +6,40 @@ from collections.abc import Iterable
 
 from planner.budget import Budget
 from planner.check.actions import check_action
+from planner.check.arguments import check_arguments
 from planner.check.demands import check_constraints, check_demands
 from planner.check.findings import Finding, Level
 from planner.check.possible import possible
 from planner.check.reach import check_reach
 from planner.check.single import check_single_values
 from planner.check.usage import usage
-from planner.check.vocabulary import check_predicates, check_types
+from planner.check.vocabulary import check_predicates, check_types, check_unmentioned
 from planner.creation.reach import with_enough
 from planner.model import DomainModel, Problem
 
 
 def check_domain(domain: DomainModel) -> list[Finding]:
     """Return what can be said about `domain` without objects, the worst first."""
-    return worst_first([*_single_actions(domain), *check_predicates(domain, usage(domain), None), *check_types(domain)])
+    return worst_first(
+        [
+            *check_arguments(domain),
+            *_single_actions(domain),
+            *check_predicates(domain, usage(domain), None),
+            *check_types(domain),
+        ]
+    )
 
 
 def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
     """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
     domain, budget = problem.domain, budget or Budget()
-    found = [*_single_actions(domain), *check_predicates(domain, usage(domain), problem), *check_types(domain)]
-    found += check_demands(problem)
+    found = [
+        *check_arguments(domain),
+        *_single_actions(domain),
+        *check_predicates(domain, usage(domain), problem),
+        *check_types(domain),
+    ]
+    found += [*check_unmentioned(problem), *check_demands(problem)]
     enough = with_enough(problem)
     if enough is not None:
         reach = possible(enough, budget)

@@ -31,6 +31,15 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
             yield from _never_provided(name, domain, uses, problem)
 
 
+def check_unmentioned(problem: Problem) -> Iterator[Finding]:
+    """Yield the stated facts of whose predicates the domain knows nothing, a predicate once."""
+    names = dict.fromkeys(fact.predicate for fact in problem.unmentioned)
+    for name in names:
+        facts = [str(fact) for fact in problem.unmentioned if fact.predicate == name]
+        message = f"the domain knows nothing of {_listed(facts)}: nothing rests on it"
+        yield Finding(Level.NOTE, "unmentioned-fact", "initial", message, "leave it out, or declare the predicate")
+
+
 def _never_provided(name: str, domain: DomainModel, uses: Usage, problem: Problem | None) -> Iterator[Finding]:
     """Report a required predicate without a provider: with a problem, or where its name looks misspelt.
 

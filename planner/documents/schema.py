@@ -325,10 +325,30 @@ class ProblemDocument(_Part):
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a document: a domain, a problem, or a list of these."""
+    """Return the JSON Schema of a document: a domain, a problem, or a list of these.
+
+    A value may be left empty, and signatures may be lists of types, as the reader takes them.
+    """
     schema = TypeAdapter(DomainDocument | ProblemDocument | list[DomainDocument | ProblemDocument]).json_schema()
+    parts = schema["$defs"]
+    for name, part in parts.items():
+        required = part.get("required", ())
+        for key, value in part.get("properties", {}).items():
+            parts[name]["properties"][key] = value if key in required else _or_empty(value)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A domain or problem of Forethought",
         **schema,
     }
+
+
+_SIGNATURES: Final = frozenset(f"#/$defs/{each.__name__}" for each in (PredicateDocument, FunctionDocument))
+
+
+def _or_empty(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value that may be left empty, and so may those of a mapping."""
+    values = schema.get("additionalProperties")
+    if isinstance(values, dict) and "$ref" in values:
+        lists = [{"type": "array", "items": _TEXTS}] if values["$ref"] in _SIGNATURES else []
+        schema = {**schema, "additionalProperties": {"anyOf": [values, *lists, {"type": "null"}]}}
+    return {"anyOf": [schema, {"type": "null"}]}

@@ -15,15 +15,17 @@ from planner.pddl.vocabulary import Vocabulary
 
 def read_initial(
     sections: list[Tree], words: Vocabulary, derived: frozenset[str]
-) -> tuple[tuple[Atom, ...], dict[Atom, Number]]:
+) -> tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...]]:
     """Return the facts of the `:init` sections, each once and in their order, and the values of the functions.
+
+    The last are facts of predicates of which the domain knows nothing, unless a name near theirs is declared.
 
     `(not …)` says what is so anyway, unless the fact is stated as well: that is an error.
     """
     reader = _Reader(words, derived)
     for section in sections:
         reader.read(section)
-    return reader.facts(sections), reader.values
+    return reader.facts(sections), reader.values, tuple(reader.unmentioned)
 
 
 class _Reader:
@@ -31,6 +33,7 @@ class _Reader:
 
     def __init__(self, words: Vocabulary, derived: frozenset[str]) -> None:
         self.values: dict[Atom, Number] = {}
+        self.unmentioned: list[Atom] = []
         self._words = words
         self._derived = derived
         self._by_predicate: dict[str, list[Tree]] = {name: [] for name in words.predicates if name != "not"}
@@ -97,9 +100,20 @@ class _Reader:
                 self._words.atom(atom, {})
                 self._negated.setdefault(tuple(atom), atom)
                 self._no_facts.add(id(entry))
+            case [str(name), *args] if self._is_unmentioned(name, args):
+                self.unmentioned.append(Atom(name, tuple(map(str, args))))
+                self._no_facts.add(id(entry))
             case _:
                 self._refuse(entry)
                 self._words.atom(entry, {})
+
+    def _is_unmentioned(self, name: str, args: list[Tree]) -> bool:
+        """Return whether nothing in the domain is called `name`, or nearly so, and the entry can be a fact."""
+        words = self._words
+        is_known = (
+            name in words.predicates or name in words.functions or name in refused.INITIAL or name in ("at", "and")
+        )
+        return not is_known and all(isinstance(each, str) for each in args) and not nearest(name, words.predicates)
 
     def _refuse(self, entry: Tree) -> None:
         """Raise where `entry` is a construct beyond the ADL level."""

@@ -192,6 +192,25 @@ def test_costs_come_with_the_metric() -> None:
     assert (read.classical.metric, solve(read).cost) == (Metric.COST, 7)
 
 
+def test_actions_that_no_method_names_need_no_cost() -> None:
+    errands = Errands()
+    errands.network.add_subtask(errands.go, errands.shop)
+    errands.problem.add_action(InstantaneousAction("rest"))
+    read = errands.read().problem
+    named = {each.task.predicate for method in read.domain.methods.values() for each in method.network.subtasks}
+    costs = {each: 7 for each in errands.problem.actions if each.name in named}
+    errands.problem.add_quality_metric(MinimizeActionCosts(costs))
+    left_out = [each.name for each in errands.problem.actions if each not in costs]
+    read = errands.read().problem
+    assert left_out
+    assert solve(read).has_plan
+    costs.pop(next(iter(costs)))
+    errands.problem.clear_quality_metrics()
+    errands.problem.add_quality_metric(MinimizeActionCosts(costs))
+    with pytest.raises(UnsupportedError, match="without a cost"):
+        errands.read()
+
+
 def test_problems_of_an_environment_of_their_own() -> None:
     world = Environment()
     problem = HierarchicalProblem("other", world)

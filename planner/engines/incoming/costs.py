@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from unified_planning.model import OperatorKind
+from unified_planning.model.htn import HierarchicalProblem
 from unified_planning.model.walkers import DagWalker, handles
 
 from planner.engines.incoming.formulas import FormulaReader
@@ -45,6 +46,8 @@ class CostReader:
         if self._costs is None:
             return (1,)
         expression = self._costs.get_action_cost(action)
+        if expression is None and not _may_occur(action, self._source):
+            return (0,)
         if expression is None:
             raise UnsupportedError(f"the action {action.name} without a cost", "give the metric a default cost")
         parts = list(_summands(expression))
@@ -77,6 +80,14 @@ class CostReader:
             return _as_number(evaluator.walk(instance))
 
         return cost
+
+
+def _may_occur(action: Any, source: Any) -> bool:
+    """Return whether plans may have `action`: those of tasks have only what methods and the first network name."""
+    if not isinstance(source, HierarchicalProblem):
+        return True
+    networks = [*source.methods, source.task_network]
+    return any(subtask.task == action for network in networks for subtask in network.subtasks)
 
 
 class _Evaluator(DagWalker):  # type: ignore[misc]
