@@ -19,6 +19,7 @@ from planner.model import Problem, SoftGoal
 from planner.plan import Plan, Result
 from planner.records import dataclass, replace
 from planner.repair.bans import without_actions
+from planner.resolve import resolve_problem
 
 FOLLOWED: Final = "policy"
 """The execution model of what follows a policy."""
@@ -113,6 +114,7 @@ def search_plan(
     follows a policy.
     """
     options = {**planning, "cancel": called_off}
+    problem = resolve_problem(problem)
     able, lacking = _able(problem, world)
     if model == FOLLOWED:
         made = _decided(able if pricing is None else pricing.learned(able), options, lacking)

@@ -20,6 +20,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.model.domain import creates_objects
 from planner.plan import Progress, Result, Status
 from planner.records import replace
+from planner.resolve import resolve_problem
 from planner.search.run import Ending, Steps
 from planner.strategy import MODES, checked_name
 
@@ -44,10 +45,19 @@ def solve(
     A `search` is one of `htn.strategy.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
+    problem = with_resolved_names(problem)
     named: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
     limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
     budget = Budget(time_limit, memory_limit, cancel)
     return _reasoned(problem, solve_plainly(problem, **named, **limits, on_progress=on_progress), budget)
+
+
+def with_resolved_names(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with the names in its classical part looked up, where that was replaced by hand."""
+    classical = resolve_problem(problem.classical)
+    if classical is problem.classical:
+        return problem
+    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
 
 
 def solve_plainly(

@@ -17,6 +17,7 @@ from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.unclear import constraint_on_unknown
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.records import replace
+from planner.resolve import resolve_problem
 from planner.search import Space
 from planner.strategy import automatic, check_simulations, checked_names, chosen
 from planner.symbolic.beside import alone, beside
@@ -58,6 +59,7 @@ def solve(
     grounding shows.
     """
     began = time.monotonic()
+    problem = resolve_problem(problem)
     options: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
     options |= {"simulations": simulations, "seed": seed, "on_progress": on_progress}
     limits: dict[str, Any] = {"memory_limit": memory_limit, "cancel": cancel}

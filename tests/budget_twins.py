@@ -26,6 +26,8 @@ def limited_problem(rng, features, resources=2):
     budgets = {each: _amount(rng) * rng.randint(0, 4) for each in names if rng.random() < 0.9}
     if rng.random() < 0.3:
         budgets[COST] = rng.randint(0, 9)
+    used = {COST, *(each for action in actions.values() for each in action.uses)}
+    budgets = {name: limit for name, limit in budgets.items() if name in used}
     return replace(problem, domain=replace(problem.domain, actions=actions), budgets=budgets)
 
 

@@ -14,6 +14,7 @@ from planner.candidates import CandidateSet, k_best
 from planner.explain import unreachable_parts
 from planner.model import FALSE, Problem
 from planner.model.domain import creates_objects
+from planner.model.problem import sealed
 from planner.plan import Plan, Result, Statistics, Status, StoppedBy
 from planner.records import dataclass, replace
 from planner.reuse import PlanCache, Recalled, Template
@@ -105,7 +106,7 @@ def able(problem: Problem, world: World) -> Problem:
         for name, action in domain.actions.items()
         if name not in lacking or name in named
     }
-    return replace(problem, domain=replace(domain, actions=actions))
+    return sealed(replace(problem, domain=replace(domain, actions=actions)))
 
 
 def declared(result: Result, problem: Problem) -> Result:

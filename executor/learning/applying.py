@@ -12,6 +12,7 @@ from planner.declare import resolve_action
 from planner.errors import InputError, did_you_mean
 from planner.kinds import is_other_problem
 from planner.model import Action, DomainModel, Object, Problem, TypeHierarchy
+from planner.model.problem import sealed_as
 from planner.records import replace
 
 Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
@@ -21,7 +22,7 @@ Tallies = Mapping[tuple[str, tuple[tuple[str, str], ...]], Tally]
 def applied(what: Any, tallies: Tallies, learning: Learning) -> Any:
     """Return `what`, a domain or a problem, with actions as they have been seen; raises `InputError`."""
     if isinstance(what, Problem):
-        return replace(what, domain=_domain(what.domain, what.all_objects, tallies, learning))
+        return sealed_as(replace(what, domain=_domain(what.domain, what.all_objects, tallies, learning)), what)
     if is_other_problem(what):
         return _with_tasks(what, applied(what.classical, tallies, learning))
     if isinstance(what, DomainModel):

@@ -14,6 +14,7 @@ from planner.budget import Budget
 from planner.errors import ForethoughtError
 from planner.explain import explain_unsolvable
 from planner.model import Goal, Problem
+from planner.model.problem import sealed
 from planner.plan import Status
 from planner.records import replace
 from planner.solve import solve_plainly
@@ -51,6 +52,6 @@ def _proof(believed: Problem, observed: Problem) -> Mapping[str, Any] | None:
     try:
         if solve_plainly(observed, mode="first", time_limit=PROOF_SECONDS).status is not Status.UNSOLVABLE:
             return None
-        return explain_unsolvable(believed, Budget(PROOF_SECONDS)).to_dict()
+        return explain_unsolvable(sealed(believed), Budget(PROOF_SECONDS)).knowing_unsolvable().to_dict()
     except ForethoughtError:  # what search or the explanation does not take is no proof
         return None

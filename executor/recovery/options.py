@@ -16,6 +16,7 @@ from executor.record.steps import StepRecord
 from planner.declare.places import CodePlace
 from planner.model import Atom, Goal, Problem
 from planner.model.hidden import decided, narrowed
+from planner.model.problem import sealed
 from planner.plan import Step
 from planner.records import replace
 from planner.repair.bans import without_actions
@@ -163,7 +164,7 @@ class Options:
         problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
         if problem.is_limited:
             problem = left_of(problem, self.state, self.fixed())
-        return without_actions(problem, self.without_handler)
+        return sealed(without_actions(problem, self.without_handler))
 
     def barred(self) -> set[Step]:
         """Return the ground actions that are not to be tried as things stand."""

@@ -20,6 +20,7 @@ from executor.recovery.inheritance import inherited, lost_reference
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
 from executor.searches import search_in_turn
+from planner.model.problem import sealed
 from planner.plan import Status, Step, exact_sum
 from planner.repair import Patch, patch
 from planner.repair.patching import after
@@ -61,7 +62,7 @@ class Replanning:
         barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
 
         def look() -> Patch:
-            problem = declared if self.pricing is None else self.pricing.priced(declared)
+            problem = declared if self.pricing is None else sealed(self.pricing.priced(declared))
             found = candidates.patch(after(problem, done), steps)
             if found.objective is None or not self.recovery.compares:
                 return found
@@ -173,7 +174,7 @@ class Replanning:
         limits |= {"weight": self.recovery.weight, "proof_time": PROOF_SECONDS}
 
         def search() -> Patch:
-            problem = declared if self.pricing is None else self.pricing.priced(declared)
+            problem = declared if self.pricing is None else sealed(self.pricing.priced(declared))
             found = patch(problem, remaining, fixed=done, not_first=not_first, **limits)
             if found.steps is not None and lost_reference(self.state, self._steps(found, left)):
                 found = patch(problem, remaining, fixed=done, not_first=not_first, **limits | {"weight": KEEP_MOST})

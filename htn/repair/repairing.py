@@ -18,7 +18,7 @@ from htn.plan import Decomposition, Node
 from htn.repair.grafting import grafted
 from htn.repair.rest import Rest, rest_of
 from htn.repair.standing import Standing
-from htn.solve import solve
+from htn.solve import solve_plainly
 from htn.verify import validate
 from planner.annotations import Final
 from planner.answer import unsupported
@@ -180,7 +180,7 @@ class _Repairing:
     def _tried(self, rest: Rest, *, is_last: bool) -> Result:
         left, budget = self._budget.remaining, self._budget
         seconds = left if left is None or is_last else left * SHARE
-        return solve(rest.problem, time_limit=seconds, memory_limit=budget.memory_limit, cancel=budget.cancel)
+        return solve_plainly(rest.problem, time_limit=seconds, memory_limit=budget.memory_limit, cancel=budget.cancel)
 
     def _repaired(self, anew: frozenset[int], result: Result, *, is_deepest: bool) -> Repair:
         status = result.status if is_deepest else Status.SOLVED

@@ -110,8 +110,10 @@ def explained(plan: Plan, budget: Budget) -> str:
 
 
 def reasons(problem: AnyProblem, budget: Budget) -> str:
-    """Return why there is no plan and what would give one, found in as much time again as `budget` had."""
+    """Return why there is no plan, which is proved, and what would give one, in as much time again as `budget` had."""
     from planner.explain import explain_unsolvable  # noqa: PLC0415 - loaded only without a plan
 
     again = Budget(budget.time_limit, budget.memory_limit)
-    return str(explain_unsolvable(problem, again) if isinstance(problem, Problem) else problem.why_not(again))
+    if not isinstance(problem, Problem):
+        return str(problem.why_not(again))
+    return str(explain_unsolvable(problem, again).knowing_unsolvable())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import product
 from typing import Any
@@ -38,6 +38,8 @@ from planner.model import (
     TypeHierarchy,
 )
 from planner.model.memo import kept_with_domain
+from planner.model.problem import sealed
+from planner.records import replace
 
 GoalLike = Condition | Goal | Mapping[str, Any]
 """A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
@@ -60,6 +62,7 @@ class ProblemBuilder:
         self._derived = domain.derived
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
         self._members: dict[tuple[str, ...], frozenset[str]] = {}
+        self._unmentioned: list[Atom] = []
         self._scope = Scope("the problem", {}, self._objects, creators=_created(domain))
         self._conditions = Conditions(self._scope, domain.types)
 
@@ -109,10 +112,41 @@ class ProblemBuilder:
             deadline=deadline_of(deadline, place.within("deadline")),
             ran=tuple([self._action(text, place.within("ran")) for text in ran]),
             entities=entities,
+            unmentioned=tuple(self._unmentioned),
         )
         if likely:
             check_likely(found, likely, self, place.within("likely"))
-        return found
+        return sealed(found)
+
+    def read_again(self, problem: Problem, fields: Collection[str]) -> Problem:
+        """Return `problem`, which was made without a reader, with texts in `fields` read and all their names looked up.
+
+        Raises `InputError` for what means nothing.
+        """
+        found: dict[str, Any] = {}
+        readers: dict[str, Callable[[Any, Place], Any]] = {
+            "initial": self._facts,
+            "goal": self._goal,
+            "values": lambda values, place: self._values(values, None, place),
+            "metric": _metric,
+            "unknown": self._unknown,
+            "constraints": lambda value, place: constraints_of(value, self, place),
+            "budgets": lambda value, place: budgets_of(value, self._domain, place),
+            "deadline": deadline_of,
+            "ran": lambda value, place: tuple([self._action(each, place) for each in value]),
+        }
+        for name in fields:
+            if name in readers:
+                found[name] = readers[name](getattr(problem, name), self._place.within(name))
+        if "initial" in fields:
+            found["unmentioned"] = (*problem.unmentioned, *self._unmentioned)
+        known = replace(problem, **found)
+        if "likely" in fields and problem.likely:
+            place = self._place.within("likely")
+            likely = likely_of(problem.likely, known.unknown, frozenset(known.initial), self, place)
+            known = replace(known, likely=likely)
+            check_likely(known, likely, self, place)
+        return sealed(known)
 
     def condition(self, value: Condition, place: Place) -> Formula:
         """Return a condition on the objects of the problem; raises an error at `place` for a mistake."""
@@ -146,6 +180,7 @@ class ProblemBuilder:
             raise place.error(f"{shown(initial)} are no facts", "give a list of atoms")
         allowed, derived = self._allowed, self._derived
         found = []
+        self._unmentioned.clear()
         for index, item in enumerate(initial):
             try:
                 fact = parse_atom(item) if isinstance(item, str) else item
@@ -154,10 +189,23 @@ class ProblemBuilder:
                 fits = len(columns) == len(args) and all(map(frozenset.__contains__, columns, args))
             except (NotationError, KeyError, AttributeError, TypeError):
                 fits = False
-            found.append(
-                _plain(fact) if fits and fact.predicate not in derived else self._fact(item, place.within(index))
-            )
+            if fits and fact.predicate not in derived:
+                found.append(_plain(fact))
+            elif not self._is_unmentioned(item):
+                found.append(self._fact(item, place.within(index)))
         return tuple(found)
+
+    def _is_unmentioned(self, item: Any) -> bool:
+        """Return whether the domain knows nothing of the predicate of a fact, and no name near it; keep it then."""
+        try:
+            fact = parse_atom(item) if isinstance(item, str) else item
+        except NotationError:
+            return False
+        known = {**self._domain.predicates, **self._domain.actions}
+        if not isinstance(fact, Atom) or fact.predicate in known or did_you_mean(fact.predicate, known):
+            return False
+        self._unmentioned.append(fact)
+        return True
 
     def _columns(self, predicate: str) -> tuple[frozenset[str], ...]:
         """Return, for each parameter of `predicate`, the objects that may stand there."""
@@ -260,10 +308,10 @@ class ProblemBuilder:
                 raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
         return found
 
-    def _action(self, text: str, place: Place) -> Atom:
-        """Return the ground action that `text` writes."""
+    def _action(self, text: str | Atom, place: Place) -> Atom:
+        """Return the ground action that `text` writes, or is."""
         try:
-            action = parse_atom(text)
+            action = text if isinstance(text, Atom) else parse_atom(text)
         except NotationError as mistake:
             raise place.error(mistake.problem, mistake.hint) from None
         return self._term(action, self._domain.actions, "action", place)

@@ -20,6 +20,7 @@ from planner.model.domain import creates_objects
 from planner.normalise import normalise
 from planner.normalise.wishes import with_spending
 from planner.plan import Plan, Status, StoppedBy
+from planner.resolve import resolve_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,13 @@ class Diagnosis:
     stopped_by: StoppedBy | None = None
     conflicts: tuple[Conflict, ...] = ()
 
+    def knowing_unsolvable(self) -> Diagnosis:
+        """Return the same where it is proved that there is no plan: at least one change is needed then."""
+        change = self.change
+        if change is not None and not change.at_least:
+            change = replace(change, at_least=1)
+        return replace(self, solvable=False, change=change)
+
     @property
     def missing(self) -> tuple[Missing, ...]:
         """The missing capabilities of all parts of the goal, each fact once."""
@@ -61,6 +69,8 @@ class Diagnosis:
             yield from _indented(str(self.plan))
             return
         yield f"{self.problem} has no plan." if self.solvable is False else f"{self.problem}: no plan is known."
+        if self.solvable is None and self.stopped_by is not None:
+            yield f"Whether there is one was not found out: {self.stopped_by.value} ended the search."
         for part in self.unreachable:
             yield from part.lines()
         yield from (f"{'They' if len(conflict.demands) > 1 else 'This'} {conflict}." for conflict in self.conflicts)
@@ -107,6 +117,7 @@ def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
+    problem = resolve_problem(problem)
     if not creates_objects(problem.domain):
         return _diagnosis(problem, problem, budget)
     enough = with_enough(problem)

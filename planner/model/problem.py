@@ -12,7 +12,7 @@ from planner.model.constraints import Constraint
 from planner.model.domain import DomainModel
 from planner.model.formulas import TRUE, Formula
 from planner.model.numbers import Number
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 COST: Final = "cost"
 """The budget on the plan's cost; all other budgets name resources that actions use."""
@@ -53,6 +53,9 @@ class Problem:
     those that come `after` others. `values` are those of the static functions. `entities` are the Python values that
     were given for objects, by name: opaque, and no part of comparison.
 
+    `unmentioned` are facts that were stated and of whose predicates the domain knows nothing: nothing rests on them.
+    `seal` has the fields as they were when all names in them were looked up, see `sealed`.
+
     `constraints` hold on the way to the goal. `budgets` limit what a plan costs (`COST`) and uses of each resource;
     `deadline`, in seconds, its makespan: the time that it takes where steps that need not wait for each other run at
     once. `likely` gives the probabilities of facts that `unknown` covers.
@@ -72,6 +75,8 @@ class Problem:
     deadline: Number | None = None
     ran: tuple[Atom, ...] = ()
     entities: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
+    unmentioned: tuple[Atom, ...] = field(default=(), compare=False, repr=False)
+    seal: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def wishes(self) -> tuple[SoftGoal | Constraint, ...]:
@@ -87,3 +92,40 @@ class Problem:
     def is_limited(self) -> bool:
         """Whether there are budgets, or a deadline."""
         return bool(self.budgets) or self.deadline is not None
+
+    @property
+    def unsealed(self) -> tuple[str, ...]:
+        """The fields that were not looked up since they were given, in their order: all of them without a seal."""
+        if not self.seal:
+            return SEALED
+        return tuple([name for name, was in zip(SEALED, self.seal, strict=True) if getattr(self, name) is not was])
+
+
+SEALED: Final = (
+    "domain",
+    "objects",
+    "initial",
+    "goal",
+    "values",
+    "metric",
+    "unknown",
+    "likely",
+    "constraints",
+    "budgets",
+    "deadline",
+    "ran",
+)
+"""The fields of a problem that name something."""
+
+
+def sealed(problem: Problem) -> Problem:
+    """Return `problem`, of which it is known that all its names mean something: nobody looks them up again.
+
+    The seal is broken for each field that is replaced by another object.
+    """
+    return replace(problem, seal=tuple([getattr(problem, name) for name in SEALED]))
+
+
+def sealed_as(problem: Problem, source: Problem) -> Problem:
+    """Return `problem`, made of `source` by our own code, with a seal if `source` has one that is whole."""
+    return problem if source.unsealed else sealed(problem)

@@ -144,7 +144,7 @@ def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Formula, 
     residual: list[Formula] = []
     axioms: list[NormalAxiom] = []
     written: dict[Formula, Formula] = {}
-    for part in conjuncts(goal):
+    for number, part in enumerate(conjuncts(goal)):
         cases = disjuncts(part, RULE_LIMIT)
         if len(cases) == 1 and not cases[0].variables:
             atoms += cases[0].atoms
@@ -152,7 +152,7 @@ def _goal(goal: Formula) -> tuple[Conjunction, list[NormalAxiom], dict[Formula, 
             residual += [*cases[0].residual, *cases[0].equal, *[Not(equality) for equality in cases[0].unequal]]
             written |= dict.fromkeys(cases[0].residual, part)
         else:
-            head = Atom(f"{GOAL}{len(axioms)}")
+            head = Atom(f"{GOAL}{number}")
             axioms += [NormalAxiom(head, case.variables, case) for case in cases]
             atoms.append(head)
             written[head] = part

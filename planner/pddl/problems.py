@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.model import And, Constraint, DomainModel, Goal, Object, Problem, SoftGoal
+from planner.model.problem import sealed
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_objects
 from planner.pddl.definitions import Definition, read_definition
@@ -65,12 +66,13 @@ def classical_problem(
     constants = {constant.name: constant for constant in domain.constants}
     objects = _objects(definition, types, constants)
     words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
-    initial, values = read_initial(definition.all(":init"), words, domain.derived)
+    initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
     weights = read_metric(definition)
     goal, constraints = _demands(definition, words, weights)
     domain = domain if weights.costs else without_action_costs(domain)
     stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
-    return replace(stated, constraints=constraints) if constraints else stated, words
+    stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
+    return sealed(replace(stated, constraints=constraints) if constraints else stated), words
 
 
 def _check_domain(definition: Definition, domain: DomainModel, *, same_name: bool) -> None:

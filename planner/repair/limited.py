@@ -66,11 +66,13 @@ def patch_within(
 
 
 def _solved(rest: Problem, budget: Budget, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any) -> Result:
-    from planner.solve import solve  # noqa: PLC0415 - few patches are searched for like this
+    from planner.solve import solve_plainly  # noqa: PLC0415 - few patches are searched for like this
 
     plain = barred(to_adl(rest), actions_of(forbidden), actions_of(not_first))
     limits: dict[str, Any] = {"memory_limit": budget.memory_limit, "cancel": budget.cancel}
-    return solve(plain if rest.deadline is None else with_items(plain, rest), time_limit=budget.remaining, **limits)
+    return solve_plainly(
+        plain if rest.deadline is None else with_items(plain, rest), time_limit=budget.remaining, **limits
+    )
 
 
 def _anew(result: Result, found: Patch, remaining: Sequence[Step], weight: Number) -> Patch:

@@ -12,6 +12,7 @@ from planner.budget import Budget, Finishing, check_limits
 from planner.errors import InputError, PlanError
 from planner.model import Atom, Number, Problem
 from planner.model.numbers import exact_decimal
+from planner.model.problem import sealed
 from planner.normalise import relevant_part, to_adl, without_constraints
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.records import dataclass, replace
@@ -23,6 +24,7 @@ from planner.repair.limited import patch_within
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.repair.ways import Ways
+from planner.resolve import resolve_problem
 from planner.validate import Simulation, validate
 
 READY_IN_A_SECOND: Final = 2000
@@ -96,14 +98,14 @@ def patch(
     """
     check_limits(time_limit, memory_limit)
     check_limits(proof_time, None)
-    weight = _checked(weight)
+    weight, problem = _checked(weight), resolve_problem(problem)
     if problem.unknown:
         from planner.unknown.patching import patch_supposing  # noqa: PLC0415 - few problems need it
 
         asked: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
         asked |= {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         expanded, budget = with_spare(problem, (*fixed, *remaining)), Budget(time_limit, memory_limit, cancel)
-        return patch_supposing(expanded, remaining, patch, budget, **asked)
+        return patch_supposing(expanded, remaining, _patch_again, budget, **asked)
     refused = unsupported(problem, takes=("budgets", "deadlines"))
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
@@ -111,7 +113,7 @@ def patch(
     if problem.is_limited:
         options: dict[str, Any] = {"forbidden": tuple(forbidden), "not_first": tuple(not_first)}
         options |= {"proof_time": proof_time, "memory_limit": memory_limit, "cancel": cancel}
-        return patch_within(problem, remaining, patch, after, budget, weight=weight, fixed=fixed, **options)
+        return patch_within(problem, remaining, _patch_again, after, budget, weight=weight, fixed=fixed, **options)
     now = after(without_constraints(with_spare(problem, (*fixed, *remaining))), fixed)
     old = _fitting(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, actions_of(not_first), budget, proof_time)
@@ -121,6 +123,11 @@ def patch(
         return _nothing(stopped_by(stop))
     status = claimed(problem, found.status)
     return found if status is found.status else _without_proof(found, status, untried(problem))
+
+
+def _patch_again(problem: Problem, remaining: Sequence[Step], **options: Any) -> Patch:
+    """Return a patch for a problem that was made of another one, whose names were looked up."""
+    return patch(sealed(problem), remaining, **options)
 
 
 def _checked(weight: Number | float) -> Number:

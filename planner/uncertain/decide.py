@@ -6,14 +6,15 @@ import threading
 from decimal import Decimal
 from functools import partial
 
-from planner.annotations import Any, Final
+from planner.annotations import Any, Final, cast
 from planner.budget import Budget, check_limits
 from planner.collector import collector_paused
-from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
+from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.kinds import AnyProblem, is_other_problem
 from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.plan import Status, StoppedBy
+from planner.resolve import resolve_problem
 from planner.strategy import check_simulations
 from planner.uncertain.aims import Objective
 from planner.uncertain.deciding import PLANS, Deciding, Turn
@@ -69,8 +70,7 @@ def decide(
     check_limits(time_limit, memory_limit)
     if is_other_problem(problem):
         raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
-    if not isinstance(problem, Problem):
-        raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+    problem = cast("Problem", resolve_problem(problem))
     construct = unsupported(problem)
     if construct:
         reason = f"policies do not take {construct} yet"

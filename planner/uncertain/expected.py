@@ -13,6 +13,7 @@ from planner.annotations import Any, Final
 from planner.errors import PlanError
 from planner.model import Action, Atom, CostFunction, CostTerm, Number, Problem
 from planner.model.numbers import exact_number
+from planner.model.problem import sealed_as
 from planner.plan import exact_sum
 from planner.records import dataclass, replace
 
@@ -30,7 +31,7 @@ def expected_costs(problem: Problem) -> Problem:
     actions = {name: _until_done(action, problem) for name, action in problem.domain.actions.items()}
     if all(action is problem.domain.actions[name] for name, action in actions.items()):
         return problem
-    return replace(problem, domain=replace(problem.domain, actions=actions))
+    return sealed_as(replace(problem, domain=replace(problem.domain, actions=actions)), problem)
 
 
 def success(action: Action, arguments: tuple[str, ...]) -> Decimal:

@@ -11,7 +11,7 @@ from planner.model.hidden import decided, hidden
 from planner.plan import Plan, Status, Step, StoppedBy, Supposition, exact_sum
 from planner.records import replace
 from planner.repair.patching import Patch
-from planner.solve import solve
+from planner.solve import solve_plainly
 from planner.unknown.relevance import translation
 from planner.unknown.solving import CARELESS, IN_NO_CASE
 from planner.unknown.suppositions import Supposing, supposing, surprise
@@ -36,10 +36,10 @@ def patch_supposing(
     if asked is None:
         return search(decided(problem, ()), remaining, **options, **limits, time_limit=budget.remaining)
     share = None if budget.remaining is None else SHARE * budget.remaining
-    lucky = solve(asked.optimistic(), **limits, time_limit=share)
+    lucky = solve_plainly(asked.optimistic(), **limits, time_limit=share)
     if lucky.status is Status.UNSOLVABLE:
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
-    safe = solve(asked.knowing(), **limits, time_limit=share)
+    safe = solve_plainly(asked.knowing(), **limits, time_limit=share)
     made = supposing(asked, asked.knowing(), surprise(lucky.cost, safe.cost))
     found = search(made.problem, remaining, **options, **limits, time_limit=budget.remaining)
     if found.steps is not None and _begins_with(made, found.steps, options["not_first"]):

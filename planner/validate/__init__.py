@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from planner.annotations import Any
 from planner.errors import InputError, PlanError, UnsupportedError, kind_of
-from planner.model import Atom, Number, Problem
+from planner.model import Atom, Constraint, Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.hidden import decided
 from planner.model.unclear import constraint_on_unknown
@@ -117,6 +117,10 @@ def _replayed(
 def _check_arguments(problem: Any, steps: Any) -> None:
     if not isinstance(problem, Problem):
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
+    if any(not isinstance(each, Constraint) for each in problem.constraints):
+        raise InputError(
+            "the problem has constraints as authors write them", hint="a plan's own `problem` has them read"
+        )
     if isinstance(steps, Plan):
         return
     if not isinstance(steps, Sequence) or not all(isinstance(step, Step) for step in steps):

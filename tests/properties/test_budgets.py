@@ -14,7 +14,7 @@ from planner.budgets.allowance import allowances, cost_allowance
 from planner.budgets.strategy import _labels, others, searching
 from planner.budgets.surrogates import Spending
 from planner.grounding import ground
-from planner.model import COST, Action, Atom, DomainModel, Goal, Predicate, Problem
+from planner.model import COST, FALSE, Action, Atom, DomainModel, Goal, Predicate, Problem
 from planner.plan import Status
 from planner.search import Run, Space
 from planner.solve import solve
@@ -97,7 +97,8 @@ def test_what_keeps_a_problem_from_having_a_plan_is_said():
 
 def test_without_any_plan_no_budget_is_blamed():
     problem = errands(budgets={"money": 100})
-    nowhere = replace(problem, domain=replace(problem.domain, actions={}))
+    never = {name: replace(action, requires=FALSE) for name, action in problem.domain.actions.items()}
+    nowhere = replace(problem, domain=replace(problem.domain, actions=never))
     assert solve(nowhere).status is Status.UNSOLVABLE
     assert "budget" not in solve(nowhere).reason
 

@@ -13,6 +13,7 @@ from planner.budget import Budget
 from planner.declare import Domain, When, forbidden, sometime
 from planner.explain import Cause, Diagnosis, explain_unsolvable
 from planner.explain.assumptions import DEAREST, PRICE, STEPS, fewest
+from planner.load import load
 from planner.model import Problem
 from planner.plan import StoppedBy
 from planner.solve import solve
@@ -417,3 +418,32 @@ def test_changes_keep_the_limits(limits: dict[str, Any], assumed: str, cost: int
     assert [str(each.literal) for each in found.change.assumptions] == [assumed]
     assert found.change.plan.cost == cost
     assert validate(found.change.problem, found.change.plan).valid
+
+
+HOPELESS = """
+domain: ring
+types: [c]
+predicates: {on: [c], nx: [c, c]}
+actions:
+  flip: {parameters: {a: c, b: c}, requires: ["on(a)", "nx(a,b)", "not on(b)"], provides: ["on(b)", "not on(a)"]}
+---
+problem: x
+domain: ring
+objects: {a0: c, a1: c, a2: c, a3: c}
+initial: ["on(a0)", "nx(a0,a1)", "nx(a1,a2)", "nx(a2,a3)", "nx(a3,a0)"]
+goal: ["on(a1)", "on(a2)"]
+"""
+
+
+def test_a_limit_that_cut_an_explanation_short_is_said(tmp_path):
+    (tmp_path / "d.yaml").write_text(HOPELESS)
+    problem = load(tmp_path / "d.yaml")
+    found = explain_unsolvable(problem, Budget(0.0))
+    assert (found.solvable, found.stopped_by) == (None, StoppedBy.TIME)
+    assert "the time limit ended the search" in str(found)
+    proved = found.knowing_unsolvable()
+    assert proved.solvable is False
+    assert str(proved).startswith("x has no plan.")
+    whole = explain_unsolvable(problem, Budget(20))
+    assert whole.solvable is False
+    assert whole.knowing_unsolvable() == whole

@@ -311,7 +311,8 @@ def test_no_time_at_all_is_a_limit():
 def with_action(**changes):
     base = chain()
     actions = {name: replace(action, **changes) for name, action in base.domain.actions.items()}
-    return replace(base, domain=replace(base.domain, actions=actions))
+    predicates = {**base.domain.predicates, "p9": Predicate("p9"), "p10": Predicate("p10")}
+    return replace(base, domain=replace(base.domain, actions=actions, predicates=predicates))
 
 
 def test_actions_with_outcomes_are_planned_on_as_intended_and_only_what_none_leads_to_is_unsolvable():

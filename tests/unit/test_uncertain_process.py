@@ -7,6 +7,7 @@ from decimal import Decimal
 from planner import OPEN, Domain, Entity, Outcome, decide, evaluate
 from planner.budget import Budget
 from planner.model.actions import Case
+from planner.model.problem import sealed
 from planner.records import replace
 from planner.uncertain.determinise import determinise
 from planner.uncertain.process import NOTHING, process_of
@@ -121,7 +122,7 @@ def test_steps_have_the_odds_of_their_case():
             Case((OPEN,), Decimal(0), (Decimal("0.75"), Decimal("0.25"))),
         ),
     )
-    problem = replace(problem, domain=replace(problem.domain, actions={"use": use}))
+    problem = sealed(replace(problem, domain=replace(problem.domain, actions={"use": use})))
     process = process_of(problem, Budget())
     odds = {choice.step.arguments: [share for share, _ in choice.branches] for choice in process.choices}
     assert odds == {("old",): [0.25, 0.75], ("new",): [0.75, 0.25]}

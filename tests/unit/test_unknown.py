@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from unknown_random import random_unknown
 
 from planner import (
     Domain,
@@ -298,3 +299,13 @@ def test_there_is_no_patch_for_what_no_case_allows() -> None:
     found = patch(replace(asked(house()), initial=()), ())
     assert (found.status, found.steps) == (Status.UNSOLVABLE, None)
     assert found.reason == "no plan reaches the goal, however the unknown facts turn out"
+
+
+@pytest.mark.parametrize("seed", [1874, 1893])
+def test_effects_that_read_what_is_unknown_and_never_come_about_are_no_internal_error(seed):
+    problem = random_unknown(seed)
+    found = solve(problem, time_limit=10)
+    if found.plan is None:
+        assert "no irreversible step rests on what could be looked at before" in found.reason
+    else:
+        assert validate(problem, found.plan).valid

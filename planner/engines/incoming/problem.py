@@ -19,6 +19,7 @@ from planner.engines.others import OtherIncoming, converter
 from planner.errors import UnsupportedError
 from planner.model import Action, Atom, DomainModel, Formula, Goal, Object, Predicate, Problem, Variable
 from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import sealed
 from planner.plan import Plan, Step
 from planner.validate import Verdict, validate
 
@@ -120,7 +121,7 @@ class Reading:
             values=self._costs.values,
             metric=self._costs.metric,
         )
-        return Incoming(problem, self._source, self._vocabulary)
+        return Incoming(sealed(problem), self._source, self._vocabulary)
 
     def _type(self, user_type: Any) -> tuple[str, tuple[str, ...] | None]:
         name = self._vocabulary.type(user_type)
