@@ -12,7 +12,7 @@ from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.model import Action
 from planner.pddl.definitions import Definition, read_definition
-from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain
+from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain, with_undeclared
 from planner.pddl.parts import declared_twice
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, Tree, quote, spellings
@@ -28,9 +28,10 @@ def read_domain(path: str | os.PathLike[str]) -> HtnDomain:
 
 @collector_paused()
 def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
-    """Return the domain that `text` defines; `source` names it in messages. All names become lower-case.
+    """Return the domain that `text` defines; `source` names it in messages.
 
-    Tasks may be used before they are declared. What PDDL has is read as `planner.pddl.parse_domain` reads it.
+    All names become lower-case; plans are written with the names as the file spells them. Tasks may be used before they
+    are declared. What PDDL has is read as `planner.pddl.parse_domain` reads it.
 
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
@@ -41,7 +42,7 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
         if tree[1] in classical.actions:
             raise _named_as_action(definition, tree)
     methods = _methods(definition, words, tasks, classical.actions)
-    return HtnDomain(classical, tasks, methods, spelled=spellings(text))
+    return HtnDomain(with_undeclared(classical, words), tasks, methods, spelled=spellings(text))
 
 
 def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:

@@ -11,12 +11,14 @@ from htn.hddl.tasks import Heads
 from htn.model import HtnDomain, HtnProblem, Network, Task
 from planner.annotations import Final
 from planner.collector import collector_paused
+from planner.errors import UnsupportedError
 from planner.model import Action, Variable
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.problems import SECTIONS, WITHOUT_MEANING, classical_problem
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, spellings
 from planner.pddl.vocabulary import Vocabulary
+from planner.records import replace
 
 _SECTIONS: Final = (*SECTIONS, ":htn")
 _KEYS: Final = {":parameters": "variables"}
@@ -44,6 +46,11 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     """
     definition = read_definition(Source(text, source), "problem", _SECTIONS, WITHOUT_MEANING)
     classical, words = classical_problem(definition, domain.classical, same_name=False)
+    if classical.domain.versions:
+        construct = "preferences in preconditions that the metric counts, in hierarchical problems"
+        raise UnsupportedError(construct, "leave them out of the metric")
+    if domain.classical.unfinished.is_any:
+        domain = replace(domain, classical=classical.domain)
     network, parameters = _initial_network(definition, words, domain)
     return HtnProblem(domain, classical, network, parameters, {**spellings(text), **domain.spelled})
 

@@ -12,7 +12,7 @@ from planner.pddl.conditions import read_condition
 from planner.pddl.effects import read_effects
 from planner.pddl.parts import read_name, read_parts
 from planner.pddl.trees import Tree, counted, nearest, quote
-from planner.pddl.vocabulary import Vocabulary
+from planner.pddl.vocabulary import Vocabulary, wrong_type
 from planner.records import dataclass, field
 
 _KEYS: Final = {":parameters": "variables", ":precondition": "a condition", ":effect": "an effect"}
@@ -82,16 +82,11 @@ class Heads:
 
     def _check_type(self, tree: Tree, index: int, variable: Variable | None, wanted: tuple[str, ...]) -> None:
         term = tree[index]
-        if variable is None and term in self.words.extent(wanted):
-            return
-        if variable is not None and self._overlap(variable.types, wanted):
-            return
-        types = self.words.objects[term].types if variable is None else variable.types
-        found, expected = " or ".join(types), " or ".join(wanted)
-        place = f"argument {index} of {quote(tree[0])}"
-        message = f"{quote(term)} is of type '{found}', but {place} has to be of type '{expected}'"
-        hint = "use another object, or correct its type" if variable is None else "no object is of both types"
-        raise self.words.source.error(message, tree, index, hint)
+        if variable is None:
+            self.words.check_type(tree, index, term, wanted)
+        elif not self._overlap(variable.types, wanted):
+            message = wrong_type(term, variable.types, wanted, f"argument {index} of {quote(tree[0])}")
+            raise self.words.source.error(message, tree, index, "no object is of both types")
 
     def _overlap(self, found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
         """Return whether an object may be of a type of `found` and of one of `wanted`."""

@@ -13,7 +13,7 @@ from planner.check.possible import possible
 from planner.check.reach import check_reach
 from planner.check.single import check_single_values
 from planner.check.usage import usage
-from planner.check.vocabulary import check_predicates, check_types, check_unmentioned
+from planner.check.vocabulary import check_predicates, check_types, check_undeclared, check_unmentioned
 from planner.creation.reach import with_enough
 from planner.model import DomainModel, Problem
 
@@ -26,6 +26,7 @@ def check_domain(domain: DomainModel) -> list[Finding]:
             *_single_actions(domain),
             *check_predicates(domain, usage(domain), None),
             *check_types(domain),
+            *check_undeclared(domain),
         ]
     )
 

@@ -71,6 +71,15 @@ def check_types(domain: DomainModel) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "unused-type", f"type {name}", "no parameter, constant or other type uses it")
 
 
+def check_undeclared(domain: DomainModel) -> Iterator[Finding]:
+    """Yield the objects that the domain names without declaring them."""
+    for name, mentions in domain.unfinished.undeclared.items():
+        near = did_you_mean(name, [item.name for item in domain.constants])
+        message = f"the object '{name}' is not declared, so that each problem has to declare it"
+        hint = near or "declare it in ':constants'"
+        yield Finding(Level.WARNING, "undeclared-object", str(mentions[0].place), message, hint)
+
+
 def _listed(places: list[str]) -> str:
     """Return "action a", or "action a and 3 others"."""
     others = len(places) - 1

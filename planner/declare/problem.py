@@ -58,6 +58,7 @@ class ProblemBuilder:
             if name in constants:
                 self._check_constant(constants[name], each)
         self._objects = {**constants, **objects}
+        self._check_finished()
         self._given = tuple(objects.values())
         self._derived = domain.derived
         self._allowed: dict[str, tuple[frozenset[str], ...]] = {}
@@ -65,6 +66,18 @@ class ProblemBuilder:
         self._unmentioned: list[Atom] = []
         self._scope = Scope("the problem", {}, self._objects, creators=_created(domain))
         self._conditions = Conditions(self._scope, domain.types)
+
+    def _check_finished(self) -> None:
+        """Raise where the domain's file leaves something to problems in PDDL, or names an object that is not there."""
+        unfinished = self._domain.unfinished
+        if unfinished.constraints or unfinished.preferences:
+            what = "constraints" if unfinished.constraints else "preferences in preconditions"
+            message = f"the file of the domain {self._domain.name!r} has {what}, which hold for problems in PDDL alone"
+            raise self._place.error(message, "write the problem in PDDL")
+        for name, (mention, *_) in unfinished.undeclared.items():
+            if name not in self._objects:
+                message = f"the domain names the object {name!r} at {mention.place}, and nothing declares it"
+                raise self._place.error(message, "add it to the objects")
 
     def _check_constant(self, constant: Object, item: Object) -> None:
         if constant.types != item.types:

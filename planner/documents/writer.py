@@ -34,6 +34,7 @@ from planner.model import (
     Variable,
     When,
 )
+from planner.model.domain import refuse_unfinished
 
 
 def write_yaml(item: AnyDomain | AnyProblem, *, domain: bool = True) -> str:
@@ -62,6 +63,7 @@ def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str
 
 def domain_document(domain: DomainModel) -> dict[str, Any]:
     """Return the document of `domain`."""
+    refuse_unfinished(domain, "in a document")
     constants = frozenset(each.name for each in domain.constants)
     for name in (*domain.predicates, *domain.functions, *domain.actions):
         if not is_atom_name(name):

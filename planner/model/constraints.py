@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from planner.model.atoms import Atom
+from planner.model.atoms import Atom, Variable
 from planner.model.formulas import Formula
 from planner.model.numbers import Number
 from planner.records import dataclass, replace
@@ -86,3 +86,15 @@ class Constraint:
             case ConstraintKind.NEVER_AFTER:
                 return f"never {self.what} after {self.other}"
         return f"{self.kind.name.lower()} {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A condition or constraint that a PDDL file states: hard, or the preference of that name.
+
+    It is stated once for all objects of `variables`: each instance of a preference is a wish of its own.
+    """
+
+    wanted: Formula | Constraint
+    preference: str = ""
+    variables: tuple[Variable, ...] = ()

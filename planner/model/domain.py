@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planner.annotations import TYPE_CHECKING, Final
+from planner.errors import UnsupportedError
 from planner.model.actions import Action
 from planner.model.atoms import Atom, Object, Variable
+from planner.model.constraints import Stated
 from planner.model.formulas import Formula
 from planner.model.memo import Memo, kept_with_domain
 from planner.records import dataclass, field
 
 if TYPE_CHECKING:
     from decimal import Decimal
+
+    from planner.errors import Location
 
 ROOT_TYPE: Final = "object"
 
@@ -54,12 +58,43 @@ class Axiom:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a domain names an object that it does not declare; `types` is what the object has to be there.
+
+    `role` says for messages what it is there, such as "argument 1 of 'at'".
+    """
+
+    place: Location
+    types: tuple[str, ...] = ()
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What a PDDL domain says that only its problems complete; the reader of a problem does so.
+
+    `undeclared` are the objects that it names and leaves to problems to declare, `constraints` those of each problem,
+    and `preferences`, by action, those of the actions' preconditions.
+    """
+
+    undeclared: Mapping[str, tuple[Mention, ...]] = field(default_factory=dict)
+    constraints: tuple[Stated, ...] = ()
+    preferences: Mapping[str, tuple[Stated, ...]] = field(default_factory=dict)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is anything to be completed."""
+        return bool(self.undeclared or self.constraints or self.preferences)
+
+
+@dataclass(frozen=True, slots=True)
 class DomainModel:
     """What can be: names map to what they declare, in the order of declaration.
 
     `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
     by action name: kept for the executor. `resolution` is what the numbers of problems without one are rounded to.
-    Neither is part of comparison. `memo` is what `planner.model.memo` keeps.
+    Neither is part of comparison. `versions` are actions that stand for one of the file, whose name plans have. `memo`
+    is what `planner.model.memo` keeps.
     """
 
     name: str
@@ -72,12 +107,22 @@ class DomainModel:
     description: str = ""
     handlers: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     resolution: Decimal | None = field(default=None, compare=False, repr=False)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    unfinished: Unfinished = field(default_factory=Unfinished, compare=False, repr=False)
     memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @property
     def derived(self) -> frozenset[str]:
         """The names of the derived predicates."""
         return frozenset(axiom.predicate for axiom in self.axioms)
+
+
+def refuse_unfinished(domain: DomainModel, language: str) -> None:
+    """Raise `UnsupportedError` where the text of `domain` alone would lose what only problems complete."""
+    unfinished = domain.unfinished
+    if unfinished.constraints or unfinished.preferences:
+        what = "constraints" if unfinished.constraints else "preferences in preconditions"
+        raise UnsupportedError(f"{what} of the domain '{domain.name}' alone, {language}", "give a problem as well")
 
 
 @kept_with_domain

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from planner.annotations import Final
-from planner.model import TRUE, Action, Axiom, Equals, Variable
+from planner.model import Action, Axiom, Equals, Formula, Variable
+from planner.model.constraints import Stated
 from planner.model.formulas import conjunction
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_head
 from planner.pddl.effects import Effects, read_effects
 from planner.pddl.lenient import warn
 from planner.pddl.parts import read_name, read_parts
+from planner.pddl.preferences import has_preferences, read_precondition
 from planner.pddl.trees import Tree, quote
-from planner.pddl.vocabulary import Vocabulary, widened
+from planner.pddl.vocabulary import Scope, Vocabulary, widened
 
 _KEYS: Final = {
     ":parameters": "variables",
@@ -22,10 +24,10 @@ _KEYS: Final = {
 _WITHOUT_MEANING: Final = frozenset({":comment", ":documentation", ":name"})
 
 
-def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Action:
-    """Return the action that the section `tree` declares; no effect of it may write a predicate of `derived`.
+def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple[Action, tuple[Stated, ...]]:
+    """Return the action that the section `tree` declares, and the preferences of its precondition.
 
-    `:vars` of PDDL 1.2 are parameters like the others.
+    No effect of it may write a predicate of `derived`. `:vars` of PDDL 1.2 are parameters like the others.
     """
     source = words.source
     name = read_name(source, tree, "an action")
@@ -35,11 +37,22 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Actio
     if len(scope) < len(declared):
         raise source.error("a variable of ':vars' is a parameter already", parts[":vars"], None, "rename one")
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
-    requires = TRUE if precondition is None else read_condition(precondition, words, scope)
+    requires, preferences = _precondition(precondition or [], words, scope, name)
     effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
     outcomes, cost = effects.outcomes(), tuple(effects.cost)
     provides = outcomes[0].provides if outcomes else tuple(effects.provides)
-    return Action(name, tuple(declared), requires, provides, when=effects.conditional(), cost=cost, outcomes=outcomes)
+    when = effects.conditional()
+    action = Action(name, tuple(declared), requires, provides, when=when, cost=cost, outcomes=outcomes)
+    return action, preferences
+
+
+def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:
+    if not has_preferences(tree, words):
+        return read_condition(tree, words, scope), ()
+    hard, preferences = read_precondition(tree, words, scope)
+    message = f"the precondition of the action {quote(name)} has preferences"
+    warn(words.source, tree, None, f"{message}: a step that breaks one costs what the metric says")
+    return conjunction(hard), preferences
 
 
 def derived_name(tree: Tree) -> str:

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import count
 
 from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.model import Action, DomainModel, Object
+from planner.model.constraints import Stated
+from planner.model.domain import Unfinished
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.lenient import warn
+from planner.pddl.preferences import read_constraints
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, quote
 from planner.pddl.typed import Types, read_types
 from planner.pddl.vocabulary import Vocabulary
 from planner.records import replace
 
-SECTIONS: Final = (":requirements", ":types", ":constants", ":predicates", ":functions", ":action", ":derived")
+SECTIONS: Final = (
+    ":requirements",
+    ":types",
+    ":constants",
+    ":predicates",
+    ":functions",
+    ":action",
+    ":derived",
+    ":constraints",
+)
 WITHOUT_MEANING: Final = frozenset({":invariant", ":irrelevant", ":replaceable", ":extends", ":domain-variables"})
 """Sections that say nothing about which plans there are: they restate what follows from the actions (DKEL), or belong
 to languages before PDDL 2.1."""
@@ -53,11 +66,27 @@ def classical_domain(definition: Definition) -> tuple[DomainModel, Vocabulary]:
     for section in definition.all(":constants"):
         constants |= read_objects(section, types, constants)
     words = _vocabulary(definition, types, constants)
-    actions = _actions(definition, words)
+    actions, preferences = _actions(definition, words)
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
     predicates, functions = words.predicates, words.functions
-    return DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms), words
+    unfinished = Unfinished(constraints=tuple(_constraints(definition, words)), preferences=preferences)
+    model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
+    return with_undeclared(replace(model, unfinished=unfinished), words), words
+
+
+def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
+    """Return `domain` with the objects that `words` found to be named and not declared."""
+    if not words.undeclared:
+        return domain
+    undeclared = {name: tuple(found) for name, found in words.undeclared.items()}
+    return replace(domain, unfinished=replace(domain.unfinished, undeclared=undeclared))
+
+
+def _constraints(definition: Definition, words: Vocabulary) -> Iterator[Stated]:
+    for section in definition.all(":constraints"):
+        warn(words.source, section, None, "the domain's constraints are taken as constraints of each of its problems")
+        yield from read_constraints(section, words)
 
 
 def _vocabulary(definition: Definition, types: Types, constants: dict[str, Object]) -> Vocabulary:
@@ -70,18 +99,23 @@ def _vocabulary(definition: Definition, types: Types, constants: dict[str, Objec
         read_functions(functions, types),
         inferred=not predicates,
         functions_inferred=not functions,
+        undeclared={},
     )
 
 
-def _actions(definition: Definition, words: Vocabulary) -> dict[str, Action]:
+def _actions(definition: Definition, words: Vocabulary) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]]]:
+    """Return the actions by name, and the preferences of their preconditions."""
     derived = frozenset(map(derived_name, definition.all(":derived")))
     found: dict[str, Action] = {}
+    preferences: dict[str, tuple[Stated, ...]] = {}
     for tree in definition.all(":action"):
-        action = read_action(tree, words, derived)
+        action, preferred = read_action(tree, words, derived)
         if action.name in found:
             names = (f"{action.name}-{number}" for number in count(2))
             action = replace(action, name=next(each for each in names if each not in found))
             message = f"the action {quote(tree[1])} is declared twice; this one is read as {quote(action.name)}"
             warn(words.source, tree, 1, message)
         found[action.name] = action
-    return found
+        if preferred:
+            preferences[action.name] = preferred
+    return found, preferences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from planner.errors import Location
 from planner.pddl.trees import Source, Tree
 
 
@@ -13,4 +14,9 @@ class FileWarning(UserWarning):
 
 def warn(source: Source, tree: Tree, index: int | None, message: str) -> None:
     """Warn of what stands at item `index` of `tree`: `message` says how it is read."""
-    warnings.warn(f"{source.location(tree, index)}: {message}", FileWarning, stacklevel=2)
+    warn_at(source.location(tree, index), message)
+
+
+def warn_at(place: Location, message: str) -> None:
+    """Warn of what stands at `place`: `message` says how it is read."""
+    warnings.warn(f"{place}: {message}", FileWarning, stacklevel=3)

@@ -1,16 +1,17 @@
 """PDDL 3's constraints and preferences (Gerevini, Haslum, Long, Saetti and Dimopoulos, 2009), as the model has them.
 
-`forall` over constraints and preferences is written out over the objects; each instance of a preference is a wish of
-its own, as the metric counts them. What a preference is worth, the metric says.
+`forall` over constraints and preferences is written out over the objects of the problem (`instances`); each instance of
+a preference is a wish of its own, as the metric counts them. What a preference is worth, the metric says.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.annotations import Final
-from planner.model import Constraint, ConstraintKind, Formula
+from planner.model import Constraint, ConstraintKind, Forall, Formula, Variable
+from planner.model.constraints import Stated
 from planner.model.formulas import substitute
 from planner.pddl import refused
 from planner.pddl.conditions import check_length, is_flat, read_condition, subtree
@@ -21,14 +22,6 @@ from planner.records import dataclass, replace
 
 Wanted = Formula | Constraint
 """What shall hold at the end, or on the way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a goal or a section of constraints states: `wanted`, as the preference of that name, or "" where it must."""
-
-    wanted: Wanted
-    preference: str = ""
 
 
 def has_preferences(tree: Tree, words: Vocabulary) -> bool:
@@ -43,14 +36,35 @@ def has_preferences(tree: Tree, words: Vocabulary) -> bool:
 
 def read_goal(tree: Tree, words: Vocabulary) -> Iterator[Stated]:
     """Yield the parts of a goal with preferences; raises as `read_condition` does."""
-    return _Reader(words, lambda part, scope: read_condition(part, words, scope)).read(tree, {}, {}, "")
+    return _Reader(words, lambda part, scope: read_condition(part, words, scope)).read(tree, {}, (), "")
+
+
+def read_precondition(tree: Tree, words: Vocabulary, scope: Scope) -> tuple[list[Formula], tuple[Stated, ...]]:
+    """Return what the precondition `tree`, which has preferences, demands, and its preferences."""
+    reader = _Reader(words, lambda part, inner: read_condition(part, words, inner))
+    stated = list(reader.read(tree, scope, (), ""))
+    hard = [
+        Forall(each.variables, each.wanted) if each.variables else each.wanted
+        for each in stated
+        if not each.preference and not isinstance(each.wanted, Constraint)
+    ]
+    return hard, tuple([each for each in stated if each.preference])
 
 
 def read_constraints(section: Tree, words: Vocabulary) -> Iterator[Stated]:
     """Yield what `(:constraints …)` states; raises as `read_condition` does."""
     tree = subtree(words.source, section, 1, "constraints")
     check_length(words.source, section, 2, "the constraints")
-    return _Reader(words, lambda part, scope: _constraint(part, words, scope)).read(tree, {}, {}, "")
+    return _Reader(words, lambda part, scope: _constraint(part, words, scope)).read(tree, {}, (), "")
+
+
+def instances(stated: Iterable[Stated], words: Vocabulary) -> Iterator[Stated]:
+    """Yield what is `stated`, each once for all objects that its variables stand for."""
+    for each in stated:
+        names = [variable.name for variable in each.variables]
+        extents = [[name for name in words.objects if name in words.extent(one.types)] for one in each.variables]
+        for objects in itertools.product(*extents):
+            yield Stated(_bound(each.wanted, dict(zip(names, objects, strict=True))), each.preference)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +72,35 @@ class _Reader:
     words: Vocabulary
     leaf: Callable[[Tree, Scope], Wanted]
 
-    def read(self, tree: Tree, scope: Scope, binding: Mapping[str, str], name: str) -> Iterator[Stated]:
-        """Yield what `tree` states; `binding` has objects for the variables of `forall`s around it."""
+    def read(self, tree: Tree, scope: Scope, around: tuple[Variable, ...], name: str) -> Iterator[Stated]:
+        """Yield what `tree` states; `around` are the variables of the `forall`s around it."""
         source = self.words.source
         if not tree:
             return
         if tree[0] == "and" and not is_flat(tree) and not name:
             for index in range(1, len(tree)):
-                yield from self.read(subtree(source, tree, index, "a condition"), scope, binding, name)
+                yield from self.read(subtree(source, tree, index, "a condition"), scope, around, name)
         elif tree[0] == "forall" and not is_flat(tree) and not name:
-            yield from self._instances(tree, scope, binding)
+            yield from self._forall(tree, scope, around)
         elif _is_word(tree, "preference", self.words) and not name:
-            yield from self._preference(tree, scope, binding)
+            yield from self._preference(tree, scope, around)
         else:
-            yield Stated(_bound(self.leaf(tree, scope), binding), name)
+            yield Stated(self.leaf(tree, scope), name, around)
 
-    def _instances(self, tree: Tree, scope: Scope, binding: Mapping[str, str]) -> Iterator[Stated]:
+    def _forall(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
         words = self.words
         variables = words.types.variables(subtree(words.source, tree, 1, "variables"))
         part = subtree(words.source, tree, 2, "a condition")
         check_length(words.source, tree, 3, "'forall'")
         inner, renamed = widened(scope, variables)
-        extents = [[name for name in words.objects if name in words.extent(each.types)] for each in renamed]
-        for objects in itertools.product(*extents):
-            chosen = dict(zip([each.name for each in renamed], objects, strict=True))
-            yield from self.read(part, inner, {**binding, **chosen}, "")
+        yield from self.read(part, inner, (*around, *renamed), "")
 
-    def _preference(self, tree: Tree, scope: Scope, binding: Mapping[str, str]) -> Iterator[Stated]:
+    def _preference(self, tree: Tree, scope: Scope, around: tuple[Variable, ...]) -> Iterator[Stated]:
         source = self.words.source
         named = len(tree) > 1 and isinstance(tree[1], str)
         part = subtree(source, tree, 2 if named else 1, "a condition")
         check_length(source, tree, 3 if named else 2, "'preference'")
-        yield from self.read(part, scope, binding, tree[1] if named else " ")
+        yield from self.read(part, scope, around, tree[1] if named else " ")
 
 
 def _is_word(tree: Tree, word: str, words: Vocabulary) -> bool:

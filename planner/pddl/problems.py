@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.model import And, Constraint, DomainModel, Goal, Object, Problem, SoftGoal
+from planner.model.constraints import Stated
+from planner.model.domain import Unfinished
 from planner.model.problem import sealed
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_objects
@@ -15,10 +17,11 @@ from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import read_domain
 from planner.pddl.initial import read_initial
 from planner.pddl.metrics import Weights, read_metric
-from planner.pddl.preferences import Stated, has_preferences, read_constraints, read_goal
+from planner.pddl.preferences import has_preferences, instances, read_constraints, read_goal
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, nearest, quote
 from planner.pddl.typed import Types
+from planner.pddl.unfinished import with_constants, with_counted_preferences
 from planner.pddl.vocabulary import Vocabulary
 from planner.records import replace
 
@@ -65,11 +68,17 @@ def classical_problem(
     types = Types(definition.source, domain.types)
     constants = {constant.name: constant for constant in domain.constants}
     objects = _objects(definition, types, constants)
+    if domain.unfinished.undeclared:
+        domain = with_constants(domain, types, {**constants, **objects})
+        constants = {constant.name: constant for constant in domain.constants}
+        objects = {name: item for name, item in objects.items() if name not in constants}
     words = Vocabulary(definition.source, types, dict(domain.predicates), constants | objects, dict(domain.functions))
     initial, values, unmentioned = read_initial(definition.all(":init"), words, domain.derived)
     weights = read_metric(definition)
-    goal, constraints = _demands(definition, words, weights)
+    goal, constraints = _demands(definition, words, weights, domain.unfinished)
     domain = domain if weights.costs else without_action_costs(domain)
+    if domain.unfinished.is_any:
+        domain = replace(with_counted_preferences(domain, weights.worth, words), unfinished=Unfinished())
     stated = Problem(definition.name, domain, tuple(objects.values()), initial, goal, values, weights.metric)
     stated = replace(stated, unmentioned=unmentioned) if unmentioned else stated
     return sealed(replace(stated, constraints=constraints) if constraints else stated), words
@@ -105,12 +114,16 @@ def _objects(definition: Definition, types: Types, constants: dict[str, Object])
     return found
 
 
-def _demands(definition: Definition, words: Vocabulary, weights: Weights) -> tuple[Goal, tuple[Constraint, ...]]:
+def _demands(
+    definition: Definition, words: Vocabulary, weights: Weights, unfinished: Unfinished
+) -> tuple[Goal, tuple[Constraint, ...]]:
     """Return what must hold at the end and on the way, and what would be good to hold, by its worth."""
-    stated = [*_goal(definition, words)]
+    templates = [*_goal(definition, words), *unfinished.constraints]
     for section in definition.all(":constraints"):
-        stated += read_constraints(section, words)
-    known = {each.preference for each in stated if each.preference}
+        templates += read_constraints(section, words)
+    in_preconditions = [each for found in unfinished.preferences.values() for each in found]
+    known = {each.preference for each in (*templates, *in_preconditions) if each.preference}
+    stated = list(instances(templates, words))
     for name in weights.worth:
         if name not in known:
             message = f"the metric speaks of the preference {quote(name)}, and there is none"

@@ -11,7 +11,7 @@ _NUMERIC: Final = "unified-planning reads it itself, for engines such as 'enhsp'
 _HYBRID: Final = "engines for PDDL+ take it, such as 'enhsp'"
 _HIERARCHICAL: Final = "write it to an .hddl file"
 _TRAJECTORY: Final = "state it in the problem, in (:constraints …)"
-_PREFERENCE: Final = "preferences stand in the problem's goal and constraints"
+_PREFERENCE: Final = "preferences stand at the top of goals, preconditions and constraints, under 'and' and 'forall'"
 _CONFORMANT: Final = "state which facts hold"
 
 Reason = tuple[str, str]

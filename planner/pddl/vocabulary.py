@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from planner.errors import PddlError
 from planner.model import Atom, Function, Object, Predicate, Variable
+from planner.model.domain import Mention
 from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
 from planner.records import dataclass, field
@@ -36,7 +37,8 @@ class Vocabulary:
     """What is declared.
 
     Where `inferred`, a predicate is declared by its first use; where `functions_inferred`, a function is. Where
-    `unresolved`, every name is taken as it is.
+    `unresolved`, every name is taken as it is. Where `undeclared` is a table, problems may declare objects that the
+    domain names, and these are noted there.
     """
 
     source: Source
@@ -47,6 +49,7 @@ class Vocabulary:
     inferred: bool = False
     functions_inferred: bool = False
     unresolved: bool = False
+    undeclared: dict[str, list[Mention]] | None = None
     arities: dict[str, int] = field(init=False)
     _members: dict[str, list[str]] = field(init=False)
     _extents: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
@@ -68,7 +71,7 @@ class Vocabulary:
         if self.arities.get(predicate) != len(tree) - 1:
             self.check_predicate(predicate, len(tree) - 1, tree)
         terms = self.terms(tree, scope)
-        if self.objects:
+        if self.objects or self.undeclared:
             self._check_types(tree, terms)
         return Atom(predicate, terms)
 
@@ -110,11 +113,22 @@ class Vocabulary:
         for index, (term, parameter) in enumerate(
             zip(terms, self.predicates[tree[0]].parameters, strict=True), start=1
         ):
-            if term[0] != "?" and term not in self.extent(parameter.types):
-                found, wanted = (" or ".join(types) for types in (self.objects[term].types, parameter.types))
-                place = f"argument {index} of {quote(tree[0])}"
-                message = f"{quote(term)} is of type '{found}', but {place} has to be of type '{wanted}'"
-                raise self.source.error(message, tree, index, "use another object, or correct its type")
+            if term[0] != "?":
+                self.check_type(tree, index, term, parameter.types)
+
+    def check_type(self, tree: Tree, index: int, term: str, wanted: tuple[str, ...]) -> None:
+        """Raise unless the object `term`, item `index` of `tree`, is of one of the types `wanted`.
+
+        An object that is not declared yet is noted instead.
+        """
+        if term in self.extent(wanted):
+            return
+        role = f"argument {index} of {quote(tree[0])}"
+        if self.undeclared is not None and term in self.undeclared:
+            self.undeclared[term].append(Mention(self.source.location(tree, index), wanted, role))
+            return
+        message = wrong_type(term, self.objects[term].types, wanted, role)
+        raise self.source.error(message, tree, index, "use another object, or correct its type")
 
     def check_predicate(self, name: str, count: int, tree: Tree) -> None:
         """Raise unless `name` is a predicate with `count` parameters, or may become one by its use in `tree`."""
@@ -139,7 +153,10 @@ class Vocabulary:
             return term
         index = next(place for place, item in enumerate(tree) if item is term and place)
         if isinstance(term, str):
-            raise self._unknown_term(tree, index, term, scope)
+            if self.undeclared is None or term[0] == "?" or f"?{term}" in scope:
+                raise self._unknown_term(tree, index, term, scope)
+            self.undeclared.setdefault(term, []).append(Mention(self.source.location(tree, index)))
+            return term
         hint = "an argument is a variable or the name of an object"
         raise self.source.error(f"found {quote(term)} as an argument of {quote(tree[0])}", tree, index, hint)
 
@@ -158,6 +175,12 @@ class Vocabulary:
 
 def _parameters(count: int) -> tuple[Variable, ...]:
     return tuple(Variable(f"?x{number}") for number in range(1, count + 1))
+
+
+def wrong_type(name: str, found: tuple[str, ...], wanted: tuple[str, ...], role: str) -> str:
+    """Return that the object `name` is of the types `found`, and that its `role` wants others."""
+    is_of, has_to_be = " or ".join(found), " or ".join(wanted)
+    return f"{quote(name)} is of type '{is_of}', but {role} has to be of type '{has_to_be}'"
 
 
 def _wrong_number(name: str, found: int, parameters: tuple[Variable, ...]) -> str:

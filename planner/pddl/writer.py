@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.model import Action, DomainModel, Formula, Metric, Object, Problem, Variable
+from planner.model.domain import refuse_unfinished
 from planner.pddl.expressions import HINT, atom, block, conjoined, effects, features, number, typed, variables
 from planner.pddl.typed import UNTYPED
 
@@ -143,6 +144,7 @@ def requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: 
 
 def _check_plain(domain: DomainModel) -> None:
     """Raise where `domain` says what PDDL text would lose."""
+    refuse_unfinished(domain, "in PDDL")
     for predicate in domain.predicates.values():
         if predicate.stale_with:
             raise UnsupportedError(f"'stale_with' of '{predicate.name}', in PDDL", HINT)

@@ -66,7 +66,7 @@ def read_changed(kind: str, old: str, new: str) -> None:
     assert old == "*" or text.count(old) == 1
     text = new if old == "*" else text.replace(old, new)
     if kind == "domain":
-        parse_domain(text, "domain.hddl")
+        parse_problem(PROBLEM, parse_domain(text, "domain.hddl"), "problem.hddl")
     else:
         parse_problem(text, parse_domain(DOMAIN), "problem.hddl")
 

@@ -52,7 +52,7 @@ def read_changed(kind: str, old: str, new: str) -> None:
     assert old == "*" or text.count(old) == 1
     text = new if old == "*" else text.replace(old, new)
     if kind == "domain":
-        parse_domain(text, "domain.pddl")
+        parse_problem(PROBLEM, parse_domain(text, "domain.pddl"), "problem.pddl")
     else:
         parse_problem(text, parse_domain(DOMAIN), "problem.pddl")
 
