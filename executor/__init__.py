@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from executor.agent.rooms import Room
     from executor.agent.why import Why
     from executor.engine import Executor
-    from executor.errors import DamagedError, DrivenError, JournalError, RunError
+    from executor.errors import DamagedError, DrivenError, JournalError, NoRunError, RunError
     from executor.follow.listeners import Follower
     from executor.follow.show import Show
     from executor.follow.summary import summary
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from executor.record.events import Event, Rung
     from executor.record.facts import Note, Provenance
     from executor.record.status import RunStatus, StepStatus
-    from executor.record.stored import RunInfo
+    from executor.record.stored import Retention, RunInfo
     from executor.recovery.asking import Request
     from executor.recovery.policy import Recovery
     from executor.world.context import Context, Memory
@@ -67,6 +67,7 @@ __all__ = [
     "Memory",
     "Metrics",
     "Missing",
+    "NoRunError",
     "Note",
     "Outcome",
     "PlanStep",
@@ -78,6 +79,7 @@ __all__ = [
     "RepairStatus",
     "Repaired",
     "Request",
+    "Retention",
     "Room",
     "Run",
     "RunError",
@@ -109,7 +111,7 @@ _MODULES = {
     "agent.rooms": "Room",
     "agent.why": "Why",
     "engine": "Executor",
-    "errors": "DamagedError DrivenError JournalError RunError",
+    "errors": "DamagedError DrivenError JournalError NoRunError RunError",
     "follow.listeners": "Follower",
     "follow.show": "Show",
     "follow.summary": "summary",
@@ -126,7 +128,7 @@ _MODULES = {
     "record.events": "Event Rung",
     "record.facts": "Note Provenance",
     "record.status": "RunStatus StepStatus",
-    "record.stored": "RunInfo",
+    "record.stored": "Retention RunInfo",
     "recovery.asking": "Request",
     "recovery.policy": "Recovery",
     "world.context": "Context Memory",

@@ -11,6 +11,7 @@ from executor.journal import Durability, Journal
 from executor.learning.experience import Experience
 from executor.learning.options import Learning
 from executor.plans.action_plan import ActionPlan, ExecutionModel
+from executor.record.stored import Retention
 from executor.recovery.asking import LATER
 from executor.recovery.policy import Recovery
 from executor.world.threads import is_asynchronous
@@ -56,6 +57,11 @@ _PARTS: Final[Kinds] = {
         lambda value: isinstance(value, bool | Learning | Experience),
         "True or False, a Learning, or an Experience",
         "such as learned=Learning(by={'call': ['tool']})",
+    ),
+    "retention": (
+        lambda value: value is None or isinstance(value, Retention),
+        "a Retention, or None",
+        "such as retention=Retention(over=30 * 86400)",
     ),
     "permit": (_is_function, *_ALLOWS),
     "approve": (_is_function, *_ALLOWS),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+import time
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +24,8 @@ from executor.record import stored
 from executor.record.encoding import from_data
 from executor.record.events import Event, GoalDropped, RunResumed, RunStarted
 from executor.record.state import RunState
-from executor.record.stored import RunInfo
+from executor.record.status import RunStatus
+from executor.record.stored import Retention, RunInfo, delete_expired
 from executor.recovery.asking import Callback
 from executor.recovery.policy import Recovery
 from executor.searches import search_in_turn
@@ -32,6 +35,7 @@ from executor.steps.slots import Slots
 from executor.world.context import CAPACITY, Memory
 from executor.world.data import loaded
 from executor.world.world import World
+from planner.errors import ForethoughtError
 from planner.kinds import AnyProblem
 from planner.model import Atom, Problem
 from planner.plan import Plan, Result
@@ -46,6 +50,19 @@ if TYPE_CHECKING:
 __all__ = ["Executor", "Outcome", "Run"]
 
 
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A run that can be taken up again, without a journal: what happened, for what, how it is and since when."""
+
+    events: Sequence[Event]
+    source: Problem
+    status: RunStatus
+    since: float
+
+
 @dataclass(slots=True, eq=False)
 class Executor:
     """Carries out plans in `world`.
@@ -57,7 +74,8 @@ class Executor:
     answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume` takes it up again.
     `capacity` is how many entries the working memory of each run has room for. `learned`: problems are planned, and
     plans patched, with the costs that earlier runs let expect: those in the journal (True, or a `Learning` that says
-    how), or an `Experience`, to which what the journal has is added.
+    how), or an `Experience`, to which what the journal has is added. `retention` says for how long runs are kept; those
+    that expire are deleted in a thread when a run begins or ends.
     """
 
     world: World
@@ -75,11 +93,14 @@ class Executor:
     seed: int = 0
     capacity: int = CAPACITY
     learned: Learned = False
+    retention: Retention | None = None
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
-    _left: dict[str, tuple[Sequence[Event], Problem]] = field(init=False, default_factory=dict)
-    """What has happened in runs that can be taken up again, and no journal knows."""
+    _left: dict[str, _Left] = field(init=False, default_factory=dict)
+    """The runs that can be taken up again, and no journal knows."""
+    _tidy_at: float = field(init=False, default=0.0)
+    """When what has expired is deleted next, in seconds since 1970."""
     _names: set[str] = field(init=False, default_factory=set)
     """The ids that runs were given, where no journal knows them."""
 
@@ -136,7 +157,7 @@ class Executor:
             self._name(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._carried_out(begun, made or (what, planning), memory or {}, alternatives))
+        begun.start(self._tidied(self._carried_out(begun, made or (what, planning), memory or {}, alternatives)))
         return begun
 
     async def _carried_out(
@@ -210,12 +231,12 @@ class Executor:
         finally:
             self._runs.pop(run.id, None)
             if self.journal is None and not run.state.status.is_over:
-                self._left[run.id] = run.told, run.state.source
+                self._left[run.id] = _Left(run.told, run.state.source, run.state.status, time.time())
 
     def _heard(self, run: str) -> Iterator[Event]:
         """Yield the events of a run that is not at work here; raises `RunError` and `JournalError` for one unknown."""
         if run in self._left:
-            return iter(self._left[run][0])
+            return iter(self._left[run].events)
         return (from_data(each.kind, loaded(each.data)) for each in self._kept().read(run))
 
     def _driving(self, run: str) -> AbstractContextManager[int]:
@@ -265,7 +286,7 @@ class Executor:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve)
         news = (facts or {}, aim)
-        taken.start(self._taken_up(taken, answers or {}, entities, results or {}, news))
+        taken.start(self._tidied(self._taken_up(taken, answers or {}, entities, results or {}, news)))
         return taken
 
     async def _taken_up(
@@ -283,7 +304,8 @@ class Executor:
             for question, answer in answers.items():
                 taken.check_answer(question, answer)
             given_results = {step: taken.result_for(step, each) for step, each in results.items()}
-            taken.told = list(self._left.pop(taken.id, ((), None))[0])
+            left = self._left.pop(taken.id, None)
+            taken.told = [] if left is None else list(left.events)
             with self._at_work(taken):
                 taken.emit(RunResumed(taken.id))
                 taken.learn(*news)
@@ -302,7 +324,7 @@ class Executor:
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
         plan = ActionPlan.model_validate(first.plan)
-        known = self._left[run][1] if run in self._left and entities is None else None
+        known = self._left[run].source if run in self._left and entities is None else None
         state = self._begun(plan, known or plan.problem(self.world.model, entities))
         state.apply(first)
         for event in events:
@@ -312,6 +334,51 @@ class Executor:
     def runs(self) -> dict[str, RunInfo]:
         """Return all runs in the journal by id, the oldest first."""
         return stored.runs(self._kept())
+
+    def delete(self, run: str) -> None:
+        """Delete a run that is not at work: all that is kept of it goes, and its id is free again.
+
+        Services that remember idempotency keys know those of the deleted run, if the id is used again. Raises
+        `RunError` for a run at work here and for one unknown, `JournalError` as `Journal.delete` does.
+        """
+        if run in self._runs:
+            raise RunError(f"the run {run!r} is at work", hint="cancel it, and await it first")
+        if self._left.pop(run, None) is None:
+            self._kept().delete(run)
+        self._names.discard(run)
+
+    def delete_expired(self, retention: Retention | None = None) -> list[str]:
+        """Delete the runs that `retention`, or else that of the executor, keeps no longer; return their ids.
+
+        Runs that somebody drives stay. Raises `JournalError`.
+        """
+        retention, now = retention or self.retention or Retention(), time.time()
+        gone = [run for run, left in list(self._left.items()) if now - left.since >= retention.seconds(left.status)]
+        gone = [run for run in gone if self._left.pop(run, None) is not None]
+        if self.journal is not None:
+            gone += delete_expired(self.journal, retention)
+        self._names.difference_update(gone)
+        return gone
+
+    async def _tidied(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """Return what `work`, a run, returns; delete what has expired before and after it, if that is due."""
+        self._tidy()
+        try:
+            return await work
+        finally:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Delete what has expired in a thread, if that is due."""
+        if self.retention is not None and time.time() >= self._tidy_at:
+            self._tidy_at = time.time() + self.retention.pause
+            asyncio.get_running_loop().run_in_executor(None, self._delete_quietly)
+
+    def _delete_quietly(self) -> None:
+        try:
+            self.delete_expired()
+        except ForethoughtError as error:
+            _log.warning("runs that have expired were not deleted: %s", error)
 
     def save_plan(self, plan: ActionPlan) -> None:
         """Keep `plan` in the journal under its id, in place of what was kept under it before."""

@@ -3,7 +3,8 @@
 ForethoughtError
 ├── JournalError         a journal cannot be opened, read or written; carries `path`, `found` and `hint`
 │   ├── DamagedError     ... because something that was kept is missing or changed
-│   └── DrivenError      ... because somebody else drives the run
+│   ├── DrivenError      ... because somebody else drives the run
+│   └── NoRunError       ... because there is no such run, or none any more
 └── ModelError           a language model has no answer that counts
     ├── NoAnswer         ... its answers did not pass their checks; carries the `objections`
     ├── Unreachable      ... nobody answers, or the endpoint refuses
@@ -39,6 +40,10 @@ class DamagedError(JournalError):
 
 class DrivenError(JournalError):
     """Another process, or another part of this one, drives the run."""
+
+
+class NoRunError(JournalError):
+    """The journal has no such run: it never had one, or the run was deleted."""
 
 
 class RunError(InputError):

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, Self
 
-from executor.errors import DamagedError, JournalError
-from executor.journal import chain, documents
+from executor.errors import DamagedError, JournalError, NoRunError
+from executor.journal import chain, deletion, documents
 from executor.journal.documents import Document, Sort
 from executor.journal.failures import RESTORE
 from executor.journal.store import Store
@@ -161,6 +161,25 @@ class Journal:
                 self._store.check_file()
             return driven.seq
 
+    def delete(self, run: str, *, events: int | None = None) -> bool:
+        """Delete `run`, unless it has another number of `events` than stated; return whether it is deleted.
+
+        All its events go, and its name is free again. Raises `DrivenError` where somebody drives it.
+        """
+        with self._store.used():
+            self._store.check_file()
+            at = self._known(run)
+            self._store.locks.take(at.number, run)
+            try:
+                if events is not None and self._end(at).seq != events:
+                    return False
+                with self._store.transaction():
+                    deletion.delete(self._store.connection, at.number)
+                self._store.locks.set_count(at.number, 0)
+            finally:
+                self._store.locks.release(at.number)
+        return True
+
     def read(self, run: str) -> Iterator[Entry]:
         """Yield the events of `run` in their order, as many as there are when it comes to their end.
 
@@ -174,16 +193,19 @@ class Journal:
                 if not at.follow(row):
                     raise self._damaged(at)
                 yield Entry(*row[1:5])
-        self._store.check_events(run, at.seq, kept)
+        with self._store.used():
+            self._check_complete(at, kept)
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
         records = []
         with self._store.used():
             self._store.check_runs(self._store.locks.last())
-            names = self._store.connection.execute("SELECT name, created FROM runs ORDER BY number").fetchall()
-            for name, created in names:
-                end = self._end(self._known(name))
+            names = deletion.names(self._store.connection)
+        for name in names:
+            with self._store.used(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
+                at, created = self._found(name)
+                end = self._end(at)
                 records.append(RunRecord(name, created, end.time, end.seq, end.status))
         return records
 
@@ -213,17 +235,24 @@ class Journal:
 
     def _known(self, run: str) -> _Run:
         """Return `run` as it was before its first event."""
+        try:
+            return self._found(run)[0]
+        except NoRunError:
+            names = deletion.names(self._store.connection)
+        if run in names:
+            raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
+        others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
+        raise NoRunError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or others)
+
+    def _found(self, run: str) -> tuple[_Run, float]:
+        """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
-        if row is None:
-            names = [name for (name,) in self._store.connection.execute("SELECT name FROM runs NOT INDEXED")]
-            if run in names:
-                raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
-            others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"
-            raise JournalError(self.path, f"there is no run {run!r}", did_you_mean(run, names) or others)
+        if row is None or row[2] == deletion.DELETED:
+            raise NoRunError(self.path, f"run {run!r} was deleted", "it cannot be restored")
         number, _, created, checksum = row
         if checksum != chain.beginning(number, run, created):
             raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
-        return _Run(run, number, 0, created, "", checksum)
+        return _Run(run, number, 0, created, "", checksum), created
 
     def _end(self, at: _Run) -> _Run:
         """Return the run that is `at` its beginning as it is after its last event."""
@@ -233,8 +262,14 @@ class Journal:
             at.seq, at.checksum = before[0][1], before[0][-1]
         if last and not at.follow(last):
             raise self._damaged(at)
-        self._store.check_events(at.name, at.seq, kept)
+        self._check_complete(at, kept)
         return at
+
+    def _check_complete(self, at: _Run, kept: int) -> None:
+        """Raise an error where events of a run that had `kept` of them are missing: it is damaged, or was deleted."""
+        if at.seq < kept:
+            self._found(at.name)
+        self._store.check_events(at.name, at.seq, kept)
 
     def _damaged(self, at: _Run) -> DamagedError:
         return DamagedError(self.path, f"event {at.seq} of run {at.name!r} is missing or changed", RESTORE)

@@ -36,11 +36,18 @@ CREATE TRIGGER {0}_last BEFORE DELETE ON {0} BEGIN SELECT RAISE(ABORT, 'a journa
 CREATE TRIGGER {0}_follow BEFORE INSERT ON {0} WHEN NEW.{1} <> (SELECT ifnull(max({1}), 0) + 1 FROM {0}{2})
     BEGIN SELECT RAISE(ABORT, 'numbers follow each other'); END;
 """
-_TRIGGERS: Final = "".join(
-    _APPEND_ONLY.format(*each)
-    for each in (("runs", "number", ""), ("events", "seq", " WHERE run = NEW.run"), ("documents", "number", ""))
+_STATEMENTS: Final = tuple(
+    f"CREATE {each.strip().rstrip(';')}"
+    for text in (
+        _TABLES,
+        _APPEND_ONLY.format("runs", "number", ""),
+        _APPEND_ONLY.format("events", "seq", " WHERE run = NEW.run"),
+        _APPEND_ONLY.format("documents", "number", ""),
+    )
+    for each in text.split("CREATE ")[1:]
 )
-_STATEMENTS: Final = tuple(f"CREATE {each.strip().rstrip(';')}" for each in (_TABLES + _TRIGGERS).split("CREATE ")[1:])
+TRIGGERS: Final = {each.split()[2]: each for each in _STATEMENTS if each.startswith("CREATE TRIGGER")}
+"""The statements that make the triggers, by name."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -64,6 +71,7 @@ def prepare(connection: sqlite3.Connection, path: Path, *, power: bool) -> None:
     connection.execute(f"PRAGMA synchronous = {'FULL' if power else 'NORMAL'}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_PAGES * 16384}")
+    connection.execute("PRAGMA secure_delete = ON")  # the content of runs that are deleted is overwritten
     if power:  # on macOS, an ordinary fsync leaves data in the drive
         connection.execute("PRAGMA fullfsync = ON")
         connection.execute("PRAGMA checkpoint_fullfsync = ON")

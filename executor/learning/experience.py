@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from executor.errors import NoRunError
 from executor.journal import Journal
 from executor.learning.applying import applied
 from executor.learning.options import Learning
@@ -31,9 +33,9 @@ class Experience:
     def __init__(self, learning: Learning | None = None) -> None:
         self.learning = learning or Learning()
         self._over: dict[Key, Tally] = {}
-        self._done: set[str] = set()
-        """The runs that are over, of which everything was read."""
-        self._live: dict[str, tuple[int, list[Trial]]] = {}
+        self._done: set[tuple[str, float]] = set()
+        """The runs that are over, of which everything was read, by name and time of creation."""
+        self._live: dict[tuple[str, float], tuple[int, list[Trial]]] = {}
         """How many events of the other runs were read, and the trials in them."""
         self._lock = threading.Lock()
 
@@ -41,17 +43,18 @@ class Experience:
         """Take in what was not read before of the runs in `journal`, and return this; raises `JournalError`."""
         with self._lock:
             for run in journal.runs():
-                known = self._live.get(run.run, (0, []))
-                if run.run in self._done or run.events == known[0]:
+                key = run.run, run.created
+                if key in self._done or run.events == self._live.get(key, (0, []))[0]:
                     continue
                 reader = Reader()
-                for entry in journal.read(run.run):
-                    if entry.kind in READ:
-                        reader.take(entry.kind, loaded(entry.data))
-                self._live[run.run] = run.events, reader.trials
+                with contextlib.suppress(NoRunError):  # it is deleted at this moment: what was read counts
+                    for entry in journal.read(run.run):
+                        if entry.kind in READ:
+                            reader.take(entry.kind, loaded(entry.data))
+                self._live[key] = run.events, reader.trials
                 if run.status and RunStatus[run.status].is_over:
-                    self._done.add(run.run)
-                    for trial in self._live.pop(run.run)[1]:
+                    self._done.add(key)
+                    for trial in self._live.pop(key)[1]:
                         _add(self._over, trial)
         return self
 

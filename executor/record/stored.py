@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from executor.errors import DrivenError, NoRunError
 from executor.journal import Journal
 from executor.plans.action_plan import ActionPlan, Goals, PlanStatus
 from executor.record.status import RunStatus
+from executor.world.containment import shown
 from executor.world.data import loaded
+from executor.world.policy import is_amount
+from planner.errors import InputError
 
 PLAN_STATUS: Final[Mapping[RunStatus, PlanStatus]] = {
     RunStatus.PROPOSED: "proposed",
@@ -41,6 +47,53 @@ class RunInfo:
     created: float
     updated: float
     events: int
+
+
+PLANNING: Final = 3600.0
+"""Seconds for which a run without events is kept at least: its plan may still be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How many seconds a run is kept after what happened in it last; None keeps it.
+
+    `over` is for runs that are over; `unfinished` for all others, such as those that wait or are in doubt: whoever
+    would take them up finds nothing any more.
+    """
+
+    over: float | None = None
+    unfinished: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("over", "unfinished"):
+            value = getattr(self, name)
+            if not (value is None or is_amount(value)):
+                raise InputError(f"{name} of a Retention is a number of seconds, or None, not {shown(value)}")
+
+    @property
+    def pause(self) -> float:
+        """How many seconds pass between two looks at what has expired: a tenth of the shorter time, at most an hour."""
+        return min(3600.0, *[each / 10 for each in (self.over, self.unfinished) if each is not None], math.inf)
+
+    def seconds(self, status: RunStatus) -> float:
+        """Return how long a run is kept that has `status`; one that has not begun may still be planned."""
+        found = self.over if status.is_over else self.unfinished
+        if found is None:
+            return math.inf
+        return max(found, PLANNING) if status is RunStatus.PROPOSED else found
+
+
+def delete_expired(journal: Journal, retention: Retention) -> list[str]:
+    """Delete the runs that `retention` keeps no longer and nobody drives; return their ids. Raises `JournalError`."""
+    deleted, now = [], time.time()
+    for each in journal.runs():
+        status = RunStatus[each.status] if each.status else RunStatus.PROPOSED
+        if now - each.updated < retention.seconds(status):
+            continue
+        with contextlib.suppress(DrivenError, NoRunError):
+            if journal.delete(each.run, events=each.events):
+                deleted.append(each.run)
+    return deleted
 
 
 def save_plan(journal: Journal, plan: ActionPlan) -> None:
@@ -89,7 +142,10 @@ def plans(journal: Journal) -> dict[str, ActionPlan]:
 def _runs(journal: Journal) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
     """Yield the runs, each with its plan as data; None for one that was created and has not begun."""
     for record in journal.runs():
-        first = next(journal.read(record.run), None) if record.events else None
+        try:
+            first = next(journal.read(record.run), None) if record.events else None
+        except NoRunError:  # it was deleted at this moment
+            continue
         plan = None if first is None else loaded(first.data)["plan"]
         status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
         name = "" if plan is None else plan["id"]
