@@ -43,22 +43,22 @@ def delivery(*, costs: bool = True, **changes: object) -> Problem:
     """A robot, three rooms, doors that cost: the short way is the expensive one. Names that PDDL would not take."""
     origin, target = Variable("?Origin", ("room",)), Variable("?to", ("room",))
     move = Action(
-        "Move It",
+        "Move%It",
         (ROBOT, origin, target),
         requires=Atom("at", ("?robot", "?Origin")),
         provides=(Atom("at", ("?robot", "?to")),),
         modifies=(Atom("at", ("?robot", OPEN)),),
         cost=(Atom("toll", ("?Origin", "?to")), Decimal("0.5")) if costs else (1,),
     )
-    names = ("define", "Room 2", "when")
-    tolls = {("define", "when"): 9, ("define", "Room 2"): Decimal("1.25"), ("Room 2", "when"): 2}
+    names = ("define", "Room:2", "when")
+    tolls = {("define", "when"): 9, ("define", "Room:2"): Decimal("1.25"), ("Room:2", "when"): 2}
     domain = DomainModel(
-        "Delivery!",
+        "Delivery#1",
         {"room": (), "robot": ()},
         (Object("define", ("room",)),),
         {"at": Predicate("at", (ROBOT, ROOM))},
         {"toll": Function("toll", (origin, target))},
-        actions={"Move It": move},
+        actions={"Move%It": move},
     )
     given = {
         "objects": (Object("R2", ("robot",)), *[Object(name, ("room",)) for name in names[1:]]),
@@ -90,12 +90,12 @@ def test_claims_about_costs_hold(engine: str, status: Status, cost: Decimal | No
 
 def test_computed_costs_go_along_and_names_come_back() -> None:
     domain = delivery().domain
-    move = domain.actions["Move It"]
+    move = domain.actions["Move%It"]
     costly = replace(move, cost=(CostFunction(lambda robot, origin, to: 1 if to == "when" else len(robot + origin)),))
-    problem = delivery(domain=replace(domain, actions={"Move It": costly}))
+    problem = delivery(domain=replace(domain, actions={"Move%It": costly}))
     result = solve_with(problem, "fast-downward-opt", time_limit=60)
     assert (result.status, result.cost) == (Status.OPTIMAL, 1)
-    assert [str(step) for step in result.expect_plan().steps] == ["Move It(R2, define, when)"]
+    assert [str(step) for step in result.expect_plan().steps] == ["Move%It(R2, define, when)"]
 
 
 @pytest.mark.parametrize(("engine", "seed"), [("pyperplan-opt", 22), ("pyperplan-opt", 78), ("fast-downward-opt", 69)])
@@ -115,7 +115,7 @@ def test_soft_goals_are_refused() -> None:
 
 
 def test_other_planners_find_the_most_net_benefit_and_keep_constraints() -> None:
-    visits, home = Atom("at", ("R2", "Room 2")), SoftGoal(Atom("at", ("R2", "define")), Decimal("2.5"))
+    visits, home = Atom("at", ("R2", "Room:2")), SoftGoal(Atom("at", ("R2", "define")), Decimal("2.5"))
     wished = Constraint(ConstraintKind.SOMETIME, visits, utility=40)
     for constraints in ((wished,), (wished, Constraint(ConstraintKind.AT_MOST, visits, times=0))):
         problem = delivery(goal=Goal(Atom("at", ("R2", "when")), (home,)), constraints=constraints)

@@ -33,7 +33,8 @@ def limited(seed, features):
         name: replace(action, uses={each: (rng.choice(AMOUNTS),) for each in names if rng.random() < 0.8})
         for name, action in classical.domain.actions.items()
     }
-    budgets = {each: rng.choice(AMOUNTS) * rng.randint(0, 4) for each in names if rng.random() < 0.9}
+    used = [name for name in names if any(name in action.uses for action in actions.values())]
+    budgets = {each: rng.choice(AMOUNTS) * rng.randint(0, 4) for each in used if rng.random() < 0.9}
     if rng.random() < 0.3:
         budgets[COST] = rng.randint(0, 12)
     classical = replace(classical, domain=replace(classical.domain, actions=actions), budgets=budgets)
