@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,22 +157,23 @@ class Executor:
             self._name(run)
         if self.journal is not None:
             self.journal.create(begun.id)
-        begun.start(self._tidied(self._carried_out(begun, made or (what, planning), memory or {}, alternatives)))
+        begun.start(self._carried_out(begun, made or (what, planning), memory or {}, alternatives))
         return begun
 
     async def _carried_out(
         self, run: Run, what: Planned | tuple[Any, Mapping[str, Any]], memory: Mapping[str, Any], alternatives: Any
     ) -> Outcome:
         """Carry out `what`: a plan, or a problem for which one is searched with options; return how that ended."""
-        made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
-        with self._driving(run.id) as events, self._at_work(run):
-            if events:
-                raise RunError(f"there is already a run {run.id!r}", hint="take another name")
-            plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
-            run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values))
-            for wish in made.dropped:
-                run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
-            return await run.drive()
+        with self._tidying():
+            made = what if isinstance(what, Planned) else await self._search(run, *what, memory, alternatives)
+            with self._driving(run.id) as events, self._at_work(run):
+                if events:
+                    raise RunError(f"there is already a run {run.id!r}", hint="take another name")
+                plan, values = run.state.plan, Memory.from_dict(memory, self.capacity).to_dict()
+                run.emit(RunStarted(run.id, plan.model_dump(mode="json"), plan.model, values))
+                for wish in made.dropped:
+                    run.emit(GoalDropped(str(wish.condition), float(wish.utility)))
+                return await run.drive()
 
     async def _search(
         self, run: Run, problem: Any, planning: Mapping[str, Any], memory: Mapping[str, Any], alternatives: Any
@@ -286,7 +287,7 @@ class Executor:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
         taken = Run(self, run, self.pricing, fill=fill, approve=approve)
         news = (facts or {}, aim)
-        taken.start(self._tidied(self._taken_up(taken, answers or {}, entities, results or {}, news)))
+        taken.start(self._taken_up(taken, answers or {}, entities, results or {}, news))
         return taken
 
     async def _taken_up(
@@ -297,7 +298,7 @@ class Executor:
         results: Mapping[str, Any],
         news: tuple[Mapping[Atom, bool], Mapping[str, Any] | None],
     ) -> Outcome:
-        with self._driving(taken.id):
+        with self._tidying(), self._driving(taken.id):
             taken.take(self.state_of(taken.id, entities))
             if taken.state.status.is_over:
                 return taken.outcome
@@ -360,11 +361,12 @@ class Executor:
         self._names.difference_update(gone)
         return gone
 
-    async def _tidied(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
-        """Return what `work`, a run, returns; delete what has expired before and after it, if that is due."""
+    @contextmanager
+    def _tidying(self) -> Iterator[None]:
+        """Delete what has expired before and after the body, which drives a run, if that is due."""
         self._tidy()
         try:
-            return await work
+            yield
         finally:
             self._tidy()
 

@@ -1,8 +1,10 @@
 """Runs in the hands of whoever began them: their plans are searched for, they are spoken to, and what is no run."""
 
 import asyncio
+import gc
 import sys
 import threading
+import warnings
 
 import pytest
 
@@ -89,6 +91,29 @@ def test_a_search_ends_with_the_task_that_waits_for_it():
 
     with pytest.raises(TimeoutError):
         asyncio.run(main())  # which waits for the thread of the search
+
+
+@pytest.mark.parametrize(
+    "begin", [lambda executor, problem: executor.start(problem), lambda executor, _: executor.take_up("r")]
+)
+def test_a_run_cancelled_before_its_first_turn_leaves_no_coroutine_unawaited(begin):
+    world, problem = one()
+
+    async def begun():
+        await begin(Executor(world), problem)
+
+    async def main():
+        task = asyncio.create_task(begun())
+        await asyncio.sleep(0)
+        task.cancel()  # the task of the run has not had a turn yet
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(main())
+        gc.collect()
+    assert [each for each in caught if "Executor" in str(each.message)] == []  # others leave garbage of their own
 
 
 def test_the_id_of_a_run_without_a_plan_is_free(tmp_path):
