@@ -101,12 +101,15 @@ class EngineError(ForethoughtError):
     """A foreign planner could not be started, crashed, or gave back what cannot be."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Return "did you mean 'x'?" for the known name nearest to `name`, or None when none is near."""
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return "did you mean 'x'?" for the known name nearest to `name`, or None when none is near.
+
+    `cutoff` is the least likeness, from 0 to 1.
+    """
     import difflib  # noqa: PLC0415 - only a misspelt name needs it
 
     folded = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=cutoff)
     return f"did you mean '{folded[near[0]]}'?" if near else None
 
 

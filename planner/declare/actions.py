@@ -16,10 +16,9 @@ from planner.declare.places import Place
 from planner.declare.scope import NO_NAMES, Scope, Use
 from planner.declare.syntax import cannot_name, is_atom_name, is_name, shown
 from planner.declare.types import Types
-from planner.declare.values import mapping, several, tags, text, texts
+from planner.declare.values import action_tags, mapping, several, text, texts
 from planner.errors import did_you_mean
 from planner.model import (
-    TAGS,
     Action,
     Atom,
     CostTerm,
@@ -238,7 +237,7 @@ class ActionBuilder:
         ("risk", lambda _, value, place: risk(value, place)),
         ("outcomes", _outcomes),
         ("senses", lambda self, value, place: self._outside.patterns(value, place)),
-        ("tags", lambda _, value, place: tags(value, TAGS, "an action", place)),
+        ("tags", lambda _, value, place: action_tags(value, place)),
         ("description", lambda _, value, place: text(value, "a description", place)),
         ("similes", lambda _, value, place: texts(value, "similes", place)),
         ("examples", lambda _, value, place: texts(value, "examples", place)),

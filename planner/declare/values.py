@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from planner.declare.places import Place
-from planner.declare.syntax import shown
+from planner.declare.syntax import cannot_name, is_name, shown
 from planner.errors import did_you_mean
+from planner.model import TAGS
 
+ALIKE: Final = 0.7
+"""How much a domain's own tag may be like one with a meaning, from 0 to 1."""
 SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -19,6 +22,21 @@ def tags(value: str | Iterable[str] | None, known: Iterable[str], owner: str, pl
     for tag in found:
         if tag not in known:
             near = did_you_mean(tag, known) or f"{owner} may be tagged {', '.join(sorted(known))}"
+            raise place.error(f"unknown tag {shown(tag)}", near)
+    return frozenset(found)
+
+
+def action_tags(value: str | Iterable[str] | None, place: Place) -> frozenset[str]:
+    """Return `value` as a set of tags of an action: those with a meaning, and the domain's own.
+
+    A tag that is nearly one with a meaning is taken for a misspelling: raises `DeclarationError`.
+    """
+    found = texts(value, "tags", place)
+    for tag in found:
+        if not is_name(tag):
+            raise place.error(*cannot_name(tag, "a tag"))
+        near = None if tag in TAGS else did_you_mean(tag, TAGS, cutoff=ALIKE)
+        if near is not None:
             raise place.error(f"unknown tag {shown(tag)}", near)
     return frozenset(found)
 

@@ -628,7 +628,7 @@ def test_a_text_means_the_same_in_all_actions_with_the_same_parameters() -> None
 def test_what_an_action_with_a_mistake_has_said_is_not_known_afterwards() -> None:
     domain = Domain("texts")
     with pytest.raises(DeclarationError, match="unknown tag"):
-        domain.action("bad", requires="ready", tags="oops")
+        domain.action("bad", requires="ready", tags="truste")
     domain.predicate("ready", "object")
     with pytest.raises(DeclarationError, match="gives predicate 'ready' no arguments"):
         domain.action("good", requires="ready")
