@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from executor.recovery.policy import Recovery
     from executor.world.context import Context, Memory
     from executor.world.observers import CANNOT_SAY, Facts, Seen
-    from executor.world.policy import Policy
+    from executor.world.policy import Policy, Rate
     from executor.world.results import ActionResult, Metrics, Wait
     from executor.world.world import World
 
@@ -74,6 +74,7 @@ __all__ = [
     "Policy",
     "Proposal",
     "Provenance",
+    "Rate",
     "Readings",
     "Recovery",
     "RepairStatus",
@@ -133,7 +134,7 @@ _MODULES = {
     "recovery.policy": "Recovery",
     "world.context": "Context Memory",
     "world.observers": "CANNOT_SAY Facts Seen",
-    "world.policy": "Policy",
+    "world.policy": "Policy Rate",
     "world.results": "ActionResult Metrics Wait",
     "world.world": "World",
 }

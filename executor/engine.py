@@ -32,6 +32,7 @@ from executor.searches import search_in_turn
 from executor.steps.filling import Fill
 from executor.steps.perform import Performer
 from executor.steps.slots import Slots
+from executor.steps.turns import Turns
 from executor.world.context import CAPACITY, Memory
 from executor.world.data import loaded
 from executor.world.world import World
@@ -109,7 +110,8 @@ class Executor:
         self.listeners = tuple(self.listeners)
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
-        self.performer = Performer(Slots(self.concurrency))
+        locks = None if self.journal is None else self.journal.locks
+        self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks))
         self.pricing = Pricing.of(self.learned, self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from executor.checks.findings import Hints, PlanFinding, Where
-from executor.plans.action_plan import ActionPlan, PlanStep
+from executor.plans.action_plan import ActionPlan, PlanStep, StepRate
 from executor.plans.dataflow import wanted_facts
 from executor.plans.references import references
 from planner.declare import resolve_action
@@ -148,10 +148,13 @@ def _policy(where: Where, step: PlanStep, action: Action) -> Iterator[PlanFindin
     if step.policy is None:
         return
     names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
-    for name in step.policy.lock if isinstance(step.policy.lock, tuple) else ():
+    policy = step.policy
+    used = [("lock", "lock", name) for name in (policy.lock if isinstance(policy.lock, tuple) else ())]
+    used += [("rate", "rate by", name) for name in (policy.rate.by if isinstance(policy.rate, StepRate) else ())]
+    for where_in, what, name in used:
         if name not in names:
-            message = f"{action.signature} has no parameter {name!r} to lock"
-            yield where.error("unknown-argument", message, "policy", "lock", hint=did_you_mean(name, names))
+            message = f"{action.signature} has no parameter {name!r} to {what}"
+            yield where.error("unknown-argument", message, "policy", where_in, hint=did_you_mean(name, names))
     if step.policy.cache_for and "read_only" not in action.tags:
         message = f"{action.name} is not tagged read_only: no answer of it serves again"
         yield where.error("cache", message, "policy", "cache_for")

@@ -13,6 +13,7 @@ from executor.errors import DamagedError, JournalError, NoRunError
 from executor.journal import chain, deletion, documents
 from executor.journal.documents import Document, Sort
 from executor.journal.failures import RESTORE
+from executor.journal.locks import LockFile
 from executor.journal.store import Store
 from planner.errors import did_you_mean
 from planner.records import dataclass
@@ -87,6 +88,11 @@ class Journal:
             raise JournalError(self.path, "a journal is a file", "run without a journal to keep nothing")
         self._store = Store(self.path, power=durability == "power")
         self._driven: dict[str, _Run] = {}
+
+    @property
+    def locks(self) -> LockFile:
+        """The locks that all who use this journal share, in whatever processes."""
+        return self._store.locks
 
     def __enter__(self) -> Self:
         return self

@@ -4,6 +4,8 @@ One byte-range lock (POSIX `fcntl`) a run: the kernel frees it when its process 
 thousand runs need one file descriptor. These locks belong to the process and go when it closes *any* descriptor of
 the file, so that all journals of a process share one; within the process, a set says what is driven.
 
+Locks on names, such as those of steps that must not run at once, are bytes far behind all slots.
+
 The counts are evidence: they are written after the events, so that a run with fewer events than its count has lost
 some, for SQLite quietly leaves out the end of a log that was damaged or deleted.
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import socket
 import struct
@@ -27,6 +30,10 @@ from executor.journal.failures import told_by_system
 _SLOT: Final = struct.Struct("<QQd40s")
 """One for each number: how many are kept, then the process that drives it, since when, and on which host."""
 _COUNT: Final = struct.Struct("<Q")
+_TAKEN: Final = (errno.EACCES, errno.EAGAIN)
+"""What the system says where another process has a lock."""
+_NAMED: Final = 1 << 62
+"""Locks on names are bytes from here on; those on runs are at their slots."""
 _shared: Final[dict[tuple[int, int] | None, LockFile]] = {}
 _guard: Final = threading.Lock()
 
@@ -40,6 +47,7 @@ class LockFile:
         self.process = os.getpid()
         self._descriptor = descriptor
         self._driven: set[int] = set()
+        self._held: set[str] = set()
         self.key = identity(descriptor)
 
     def last(self) -> int:
@@ -78,15 +86,46 @@ class LockFile:
             self._driven.remove(number)
             fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, number)
 
-    def _lock(self, number: int, run: str) -> None:
+    def hold(self, name: str) -> bool:
+        """Take the lock `name` for this process, unless another has it; return whether this process has it now.
+
+        Raises `JournalError` where the file cannot be locked. Two names are the same lock by chance in one of 10^17.
+        """
+        with _guard:
+            if name in self._held:
+                return True
+            self._check_file()
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(name))
+            except OSError as error:
+                if error.errno in _TAKEN:
+                    return False
+                raise self._unlockable(error) from error
+            self._held.add(name)
+            return True
+
+    def let_go(self, name: str) -> None:
+        """Free the lock `name`, if this process has it."""
+        with _guard:
+            if name in self._held:
+                self._held.remove(name)
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _place(name))
+
+    def _check_file(self) -> None:
         if identity(self.path) != self.key:
             hint = "end all processes that use the journal, then open it again: they do not see each other's locks"
             raise JournalError(self.path, "the file was deleted or replaced while it was open", hint)
+
+    def _unlockable(self, error: OSError) -> JournalError:
+        return JournalError(self.path, f"it cannot be locked ({error})", "keep it on a local disk")
+
+    def _lock(self, number: int, run: str) -> None:
+        self._check_file()
         try:
             fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
         except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise JournalError(self.path, f"it cannot be locked ({error})", "keep it on a local disk") from error
+            if error.errno not in _TAKEN:
+                raise self._unlockable(error) from error
             hint = "wait until it is over, or end that process: the run is free as soon as it is gone"
             raise DrivenError(self.path, f"run {run!r} is driven by {self._driver(number)}", hint) from None
 
@@ -105,6 +144,11 @@ class LockFile:
             if not self.users:
                 del _shared[self.key]
                 os.close(self._descriptor)
+
+
+def _place(name: str) -> int:
+    """Return the byte that stands for a lock on `name`."""
+    return _NAMED + int.from_bytes(hashlib.blake2b(name.encode(errors="replace"), digest_size=7).digest())
 
 
 def identity(file: Path | int) -> tuple[int, int] | None:

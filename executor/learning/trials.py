@@ -83,7 +83,7 @@ class _Begun:
     @property
     def says_nothing(self) -> bool:
         """Whether the attempt says nothing of its action."""
-        return self.died or (self.result or {}).get("error") in NEVER_BEGUN
+        return self.died or str((self.result or {}).get("error")).startswith(NEVER_BEGUN)
 
 
 class Reader:

@@ -23,7 +23,7 @@ from executor.plans.kinds import is_candidate_set, is_decision, is_policy
 from executor.plans.references import references
 from executor.plans.supposed import texts_by_step
 from executor.world.iterators import listed
-from executor.world.policy import Choice, OnError, Policy
+from executor.world.policy import Choice, OnError, Policy, Rate
 from planner.declare import resolve_action
 from planner.declare.declarations import objects_of
 from planner.declare.places import CodePlace, Place
@@ -82,6 +82,8 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Amount = Annotated[int | Decimal, Field(ge=0, allow_inf_nan=False)]
 """An exact number; decimals are texts in JSON, and may be read from numbers."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Span = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Times = Annotated[int, Field(ge=1)]
 Data = Annotated[Any, AfterValidator(_kept)]
 """What can be kept as JSON."""
 StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
@@ -89,6 +91,15 @@ StepId = Annotated[str, Field(pattern=r"^[^\s.{}]+$")]
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StepRate(_Part):
+    """What one step waits for before it begins: see `executor.world.policy.Rate`."""
+
+    most: Times
+    seconds: Span
+    by: tuple[str, ...] = ()
+    wait: bool = True
 
 
 class StepPolicy(_Part):
@@ -103,7 +114,7 @@ class StepPolicy(_Part):
     skills: Choice = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
-    rate: tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None = None
+    rate: StepRate | tuple[Times, Span] | None = None
     cache_for: Seconds = 0.0
 
     def over(self, policy: Policy) -> Policy:
@@ -111,6 +122,8 @@ class StepPolicy(_Part):
         stated = {name: getattr(self, name) for name in self.model_fields_set}
         if "retry_on" in stated:
             stated["retry_on"] = _named_errors(self.retry_on) if self.retry_on else None
+        if isinstance(self.rate, StepRate):
+            stated["rate"] = Rate(**dict(self.rate))
         return replace(policy, **stated)
 
 

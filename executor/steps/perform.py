@@ -14,9 +14,9 @@ from executor.looking.reports import literal_of
 from executor.steps.calling_off import came
 from executor.steps.given_up import Call, at_work, give_up
 from executor.steps.slots import Slots
-from executor.steps.turns import GRACE, Turns, is_over
+from executor.steps.turns import GRACE, RATED, Turns, is_over
 from executor.world.containment import Escaped, attempt, containment, said, shown, text_from
-from executor.world.policy import Policy
+from executor.world.policy import Policy, Rate
 from executor.world.results import ActionResult, Wait, result_of
 from executor.world.threads import awaited, called, in_thread, is_awaitable
 from executor.world.values import own
@@ -27,8 +27,8 @@ from planner.records import dataclass, field
 CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
 BUSY: Final = "its handler is still at work from before"
-NEVER_BEGUN: Final = frozenset({CALLED_OFF, KEPT, BUSY})
-"""Why an attempt has failed without its handler being called."""
+NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED)
+"""How the reasons begin why an attempt has failed without its handler being called."""
 
 
 def checked(returned: Any) -> ActionResult:
@@ -65,7 +65,8 @@ class Performer:
     """What all runs of one executor share: whose turn it is, and answers to serve again."""
 
     slots: Slots = field(default_factory=Slots)
-    _turns: Turns = field(default_factory=Turns)
+    domain: str = ""
+    turns: Turns = field(default_factory=Turns)
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
     async def attempt(
@@ -121,15 +122,17 @@ class Performer:
         action = call.step.action
         if policy.lock is not False:
             names = policy.lock if isinstance(policy.lock, tuple) else tuple(arguments)
-            key = action, tuple([_lock_name(arguments.get(name)) for name in names])
-            lock = self._turns.lock(key, policy.timeout, partial(at_work, call))
+            key = self.domain, action, *[_lock_name(arguments.get(name)) for name in names]
+            lock = self.turns.lock(key, policy.timeout, partial(at_work, call))
             free = asyncio.ensure_future(turn.enter_async_context(lock))
             if not await came(free, aborted):
                 return CALLED_OFF
             if not free.result():
                 return KEPT
-        if policy.rate is not None and not await came(self._turns.rate(action, policy.rate), aborted):
-            return CALLED_OFF
+        if isinstance(policy.rate, Rate):
+            apart = tuple([_lock_name(arguments.get(name)) for name in policy.rate.by])
+            turn_of_rate = asyncio.ensure_future(self.turns.rate((action, apart), policy.rate, policy.timeout))
+            return turn_of_rate.result() if await came(turn_of_rate, aborted) else CALLED_OFF
         return ""
 
     def _served(self, step: Step, given: Mapping[str, Any], policy: Policy) -> ActionResult | None:

@@ -34,14 +34,15 @@ def callable_next(
     """Return those of `skills` that may be called after the latest attempt at a step, which nobody is at work on.
 
     None may where that could do twice what is not idempotent: what a handler says of itself is enough where the policy
-    names `retries`, but never for an irreversible action. Else each is called as often as retries are allowed; one
-    that was not called yet may be also where no retries are left.
+    names `retries`, but never for an irreversible action that has begun. Else each is called as often as retries are
+    allowed; one that was not called yet may be also where no retries are left.
     """
     if found.status not in {StepStatus.FAILED, StepStatus.IN_DOUBT}:
         return []
     action = skills[0].action
     says_that_it_failed = not (got.result.success or got.raised is not None or got.in_doubt)
-    vouched = bool(policy.retries) and says_that_it_failed and "irreversible" not in action.tags
+    may_repeat = "irreversible" not in action.tags or not got.begun
+    vouched = bool(policy.retries) and says_that_it_failed and may_repeat
     if not (is_harmless(action) or found.absent or vouched):
         return []
     calls = Counter([*record.failed, record.skill])

@@ -14,8 +14,40 @@ Choice = Literal["best first", "in order"]
 CHOICES: Final = ("best first", "in order")
 OnError = Literal["abort", "continue", "patch"]
 ON_ERROR: Final = ("abort", "continue", "patch")
+PAIR: Final = 2
 TWICE: Final = 2
 """Retries of what may be done again, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """No more than `most` steps of an action begin within any `seconds`.
+
+    `by` names parameters: steps with other values of these count apart; without any, all steps of the action count
+    together. A step that may not begin at once waits as long as its `timeout` says, where it has one, and has failed
+    then without having begun. With `wait` False it does not wait at all.
+
+    Raises `InputError` for fields that do not fit.
+    """
+
+    most: int
+    seconds: float
+    by: tuple[str, ...] = ()
+    wait: bool = True
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.most, 1):
+            raise InputError(f"a rate is of a number of steps, 1 or more, not {self.most!r}")
+        if not (is_amount(self.seconds) and self.seconds > 0):
+            raise InputError(f"a rate is within a number of seconds above 0, not {self.seconds!r}")
+        if not (isinstance(self.by, tuple) and all(isinstance(each, str) for each in self.by)):
+            raise InputError(f"by is a tuple of parameters, not {self.by!r}", hint=_hint("lock", self.by))
+        if not isinstance(self.wait, bool):
+            raise InputError(f"wait is True or False, not {self.wait!r}")
+
+    def __str__(self) -> str:
+        apart = f" for each {' and '.join(self.by)}" if self.by else ""
+        return f"{self.most} in {self.seconds:g} s{apart}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +60,10 @@ class Policy:
     it says that it is done. What is not idempotent is tried again only if all its effects were conclusively seen to be
     missing, or where its handler says that it failed and `retries` are stated. `retry_on` are exception types, or a
     function of the failure (an exception, or the `ActionResult`), which says no where it raises; None means all. `lock`
-    keeps two steps with the same arguments from running at once, in all runs of one executor; a tuple of parameters
-    names those that count, an empty one none of them. `rate` is (how many, in how many seconds): no more are begun
-    within any such time. `cache_for` serves answers of read-only actions again.
+    keeps two steps with the same arguments from running at once, in all runs of one executor and of the executors that
+    share its journal, in whatever processes; a tuple of parameters names those that count, an empty one none of them.
+    `rate` is a `Rate`, or (how many, in how many seconds), for all runs of one executor. `cache_for` serves answers of
+    read-only actions again.
 
     `skills` says which of several handlers of an action is called: "best first" is the one that failed least in this
     run, and another one as soon as it fails; "in order" is the one that was declared first, and the next when its
@@ -52,10 +85,12 @@ class Policy:
     skills: Choice | Callable[[tuple[str, ...], Mapping[str, int]], str] = "best first"
     on_error: OnError = "patch"
     lock: bool | tuple[str, ...] = False
-    rate: tuple[int, float] | None = None
+    rate: Rate | tuple[int, float] | None = None
     cache_for: float = 0.0
 
     def __post_init__(self) -> None:
+        if isinstance(self.rate, tuple) and len(self.rate) == PAIR:
+            object.__setattr__(self, "rate", Rate(*self.rate))
         if isinstance(self.retry_on, type) and issubclass(self.retry_on, BaseException):
             object.__setattr__(self, "retry_on", (self.retry_on,))
         for name, (fits, what) in _FIELDS.items():
@@ -66,10 +101,12 @@ class Policy:
     def check(self, action: Action) -> None:
         """Raise `InputError` for what means nothing where steps of `action` are tried."""
         names = [each.name.removeprefix("?") for each in action.parameters] + [each.name for each in action.data]
-        for name in self.lock if isinstance(self.lock, tuple) else ():
+        used = {"lock": self.lock if isinstance(self.lock, tuple) else ()}
+        used["rate by"] = self.rate.by if isinstance(self.rate, Rate) else ()
+        for what, name in [(what, name) for what, those in used.items() for name in those]:
             if name not in names:
                 hint = did_you_mean(name, names) or f"the parameters are {', '.join(names) or 'none'}"
-                raise InputError(f"{action.signature} has no parameter {name!r} to lock", hint=hint)
+                raise InputError(f"{action.signature} has no parameter {name!r} to {what}", hint=hint)
         if self.cache_for and "read_only" not in action.tags:
             hint = "tag it so, or leave cache_for out"
             raise InputError(f"{action.name} is not tagged read_only: no answer of it serves again", hint=hint)
@@ -89,14 +126,6 @@ def _says_when(value: object) -> bool:
     if isinstance(value, tuple):
         return bool(value) and all(isinstance(each, type) and issubclass(each, BaseException) for each in value)
     return value is None or (callable(value) and not isinstance(value, type))
-
-
-def _is_rate(value: object) -> bool:
-    if value is None:
-        return True
-    return (
-        isinstance(value, tuple) and len(value) == 2 and _is_whole(value[0], 1) and is_amount(value[1]) and value[1] > 0
-    )
 
 
 def _hint(name: str, value: Any) -> str | None:
@@ -124,7 +153,7 @@ _FIELDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         lambda value: isinstance(value, bool) or (isinstance(value, tuple) and all(isinstance(e, str) for e in value)),
         "True, or a tuple of parameters",
     ),
-    "rate": (_is_rate, "(how many, in how many seconds)"),
+    "rate": (lambda value: value is None or isinstance(value, Rate), "a Rate, or (how many, in how many seconds)"),
     "cache_for": (is_amount, _SECONDS),
 }
 """What fits each field, as a function and in words."""

@@ -27,8 +27,8 @@ def light(lamp):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"rate": ("a", "b")}, "rate is (how many, in how many seconds), not ('a', 'b')"),
-        ({"rate": 5}, "rate is (how many, in how many seconds), not 5"),
+        ({"rate": ("a", "b")}, "a rate is of a number of steps, 1 or more, not 'a'"),
+        ({"rate": 5}, "rate is a Rate, or (how many, in how many seconds), not 5"),
         ({"rate": (1,)}, "rate is"),
         ({"rate": (0, 1)}, "rate is"),
         ({"rate": (1, 0)}, "rate is"),
