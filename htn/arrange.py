@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import islice, product
 
 from htn.model import HtnProblem, Method, Network
-from htn.orders import linear
 from htn.placing import Child, Places, Placing, unified
 from htn.plan import Decomposition, Node
+from htn.verify.frames import INITIAL
 from planner.annotations import Final
 from planner.model import Atom
 from planner.model.formulas import TRUE, substitute
@@ -29,10 +29,11 @@ Spans = list[tuple[int, int]]
 def arranged(problem: HtnProblem, plan: Plan) -> Plan:
     """Return `plan` with the children of each node in the order of its method's subtasks, where they fit these at all.
 
-    They fit where names, arguments, types, constraints and the order of steps agree. If they do so in several ways,
-    ways are looked for with which the plan is valid. If there are none (or too many to try), children stay as they are
-    written where that fits, and otherwise, what is first among equals has the first steps. Children of a method whose
-    subtasks are written in their total order always stay as they are.
+    The plan lists children in a linearisation of the ordering. They fit where names, arguments, types, constraints and
+    the order of steps agree. If they do so in several ways, ways are looked for with which the plan is valid. If there
+    are none (or too many to try), children stay as they are written where that fits, and otherwise, what is first among
+    equals has the first steps. Children that fit in no way are taken to be in the order in which `write_plan` lists
+    subtasks, and so are those in a total order.
     """
     arrangement = _Arrangement(problem, plan)
     arrangement.place_all()
@@ -47,6 +48,29 @@ class _Ways:
     ways: list[tuple[int, ...]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listing:
+    """How `write_plan` lists the subtasks of one network: `order`, or as written where that is empty.
+
+    `is_only` where the subtasks have no other linearisation.
+    """
+
+    order: Places
+    is_only: bool
+
+    def placed(self, children: tuple[int, ...]) -> tuple[int, ...]:
+        """Return `children`, which are listed, in the order of their subtasks."""
+        if not self.order or len(self.order) != len(children):
+            return children
+        return tuple([child for _, child in sorted(zip(self.order, children, strict=True))])
+
+
+def _listing(network: Network) -> _Listing:
+    order = network.linearisation
+    as_written = order == tuple(range(len(order)))
+    return _Listing(() if as_written else order, network.is_sequence)
+
+
 class _Arrangement:
     """The tree of a plan, with children placed; `ways` has the nodes for which there are several. The top is -1."""
 
@@ -58,8 +82,8 @@ class _Arrangement:
         self._tree = tree
         self._nodes = list(tree.nodes)
         self._roots = tree.roots
-        self._spans: Spans | None = None
-        self._sequences: dict[str, bool] = {}
+        self._spans: Spans = []
+        self._listings: dict[str, _Listing] = {}
         self._universe: Universe | None = None
 
     def plan(self) -> Plan:
@@ -69,15 +93,11 @@ class _Arrangement:
     def place_all(self) -> None:
         """Place the children of each node, and note where there are several ways to do so."""
         for place, node in enumerate(self._nodes):
-            if node.step is None and not self._stays(node.method):
-                method = self._problem.domain.methods[node.method]
-                known = unified(method.task, node.task, {})
-                if known is not None:
-                    self._place(place, method, node.children, known)
-        network = self._problem.network
-        if not _is_written_in_order(network):
-            top = Method("", Atom(""), self._problem.parameters, network=network)
-            self._place(-1, top, self._roots, {})
+            method = self._problem.domain.methods.get(node.method) if node.step is None else None
+            if method is not None:
+                self._place(place, method, node.task, node.children)
+        top = Method(INITIAL, Atom(INITIAL), self._problem.parameters, network=self._problem.network)
+        self._place(-1, top, top.task, self._roots)
 
     def chosen(self) -> Plan:
         """Return the plan arranged so that it is valid; as it is where no such way is found."""
@@ -125,23 +145,25 @@ class _Arrangement:
             else:
                 self._nodes[place] = replace(self._nodes[place], children=children)
 
-    def _stays(self, name: str) -> bool:
-        """Return whether the method of this name takes children as they are written."""
-        if name not in self._sequences:
-            method = self._problem.domain.methods.get(name)
-            self._sequences[name] = method is None or _is_written_in_order(method.network)
-        return self._sequences[name]
-
-    def _place(self, place: int, method: Method, children: tuple[int, ...], known: Binding) -> None:
-        self._spans = self._spans or _spans(self._nodes)
-        spans = self._spans
-        tasks = [Child(self._nodes[child].task, spans[child]) for child in children]
-        found = Placing(method.network, tasks, known, lambda binding: self._fits(method, binding)).found()
-        ways = [_placed(children, way) for way in islice(found, MOST_WAYS)]
-        if ways:
-            self._take([(place, ways[0])])
+    def _place(self, place: int, method: Method, task: Atom, children: tuple[int, ...]) -> None:
+        if method.name not in self._listings:
+            self._listings[method.name] = _listing(method.network)
+        listing = self._listings[method.name]
+        known = None if listing.is_only else unified(method.task, task, {})
+        ways = [] if known is None else self._ways(method, children, known)
+        placed = ways[0] if ways else listing.placed(children)
+        if placed != children:
+            self._take([(place, placed)])
         if len(ways) > 1:
-            self.ways[place] = _Ways(min(spans[child][0] for child in children), ways)
+            first = min(self._spans[child][0] for child in children)
+            self.ways[place] = _Ways(first, ways)
+
+    def _ways(self, method: Method, children: tuple[int, ...], known: Binding) -> list[tuple[int, ...]]:
+        """Return the ways to place `children`, at most `MOST_WAYS` of them."""
+        self._spans = self._spans or _spans(self._nodes)
+        tasks = [Child(self._nodes[child].task, self._spans[child]) for child in children]
+        found = Placing(method.network, tasks, known, lambda binding: self._fits(method, binding)).found()
+        return [_placed(children, way) for way in islice(found, MOST_WAYS)]
 
     def _fits(self, method: Method, binding: Binding) -> bool:
         """Return whether objects have the types of the parameters, and keep the constraints where all are known."""
@@ -154,11 +176,6 @@ class _Arrangement:
             return True
         condition = Compiler(self._universe).compile(substitute(constraints, binding))
         return Solver(lambda _: EMPTY).holds(condition, {})
-
-
-def _is_written_in_order(network: Network) -> bool:
-    """Return whether the subtasks are totally ordered, and written in that order."""
-    return network.is_sequence and linear(len(network.subtasks), network.ordering) == [*range(len(network.subtasks))]
 
 
 def _placed(children: tuple[int, ...], way: Places) -> tuple[int, ...]:

@@ -62,11 +62,19 @@ class Network:
     @property
     def is_sequence(self) -> bool:
         """Whether the subtasks are totally ordered, in whatever order they are written."""
+        line = self.linearisation
+        return {*pairwise(line)} <= {*self.ordering} and len(line) == len(self.subtasks)
+
+    @property
+    def linearisation(self) -> tuple[int, ...]:
+        """The places of the subtasks in an order that agrees with `ordering`, as written where it leaves the choice.
+
+        Empty where the ordering has a cycle.
+        """
         try:
-            line = linear(len(self.subtasks), self.ordering)
+            return tuple(linear(len(self.subtasks), self.ordering))
         except CycleError:
-            return False
-        return {*pairwise(line)} <= {*self.ordering}
+            return ()
 
 
 def sequence(*tasks: Atom, constraints: Formula = TRUE) -> Network:

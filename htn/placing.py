@@ -1,4 +1,7 @@
-"""Which subtask of one network each of its children may be, by names, arguments, types and the order of steps."""
+"""Which subtask of one network each of its children may be.
+
+Names, arguments and types have to agree, and both the steps and the list of children have to keep the ordering.
+"""
 
 from __future__ import annotations
 
@@ -100,11 +103,20 @@ class Placing:
         return self._children[child].span, child
 
     def _is_ordered(self, place: int, placed: dict[int, int]) -> bool:
-        """Return whether the steps of what is at `place` have the order of the network, among those that are placed."""
-        first, last = self._children[placed[place]].span
-        spans = [self._children[placed[each]].span[1] for each in self._before[place] if each in placed]
-        later = [self._children[placed[each]].span[0] for each in self._after[place] if each in placed]
-        return all(end < first for end in spans) and all(last < start for start in later)
+        """Return whether the child at `place` comes in the order of the network, among those that are placed.
+
+        Two orders count: that of the steps, and that in which the plan lists the children.
+        """
+        number = placed[place]
+        before = [placed[each] for each in self._before[place] if each in placed]
+        after = [placed[each] for each in self._after[place] if each in placed]
+        if any(each > number for each in before) or any(each < number for each in after):
+            return False
+        first, last = self._children[number].span
+        children = self._children
+        return all(children[each].span[1] < first for each in before) and all(
+            last < children[each].span[0] for each in after
+        )
 
     def _fitting(self) -> list[list[int]]:
         """Return the children that each subtask may be, those with the first steps first."""

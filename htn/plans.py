@@ -7,7 +7,8 @@
     <==
 
 First the steps, each with a number; then the numbers of the initial tasks; then a line for each compound task: its
-number, the task, the method, and the numbers of the subtasks, listed in an order in which they may be done.
+number, the task, the method, and the numbers of the subtasks. The subtasks, and the initial tasks too, are listed in a
+linearisation of the network's ordering: the verifier rejects any other order.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from htn.arrange import arranged
 from htn.creation import named_by
 from htn.hddl.names import HtnNames
 from htn.model import HtnProblem, Network
-from htn.orders import linear
 from htn.plan import Decomposition, Node
 from planner.annotations import Final
 from planner.errors import Location, PlanError
@@ -94,15 +94,19 @@ class _Writer:
     problem: HtnProblem
     names: HtnNames | None = None
     written: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
-    orders: dict[int, list[int]] = field(default_factory=dict)
-    """The places of the subtasks of networks, in an order in which they may be done."""
+    orders: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The linearisation of each network, by its identity."""
 
     def in_order(self, children: tuple[int, ...], network: Network) -> tuple[int, ...]:
-        """Return the `children` of a task in an order that agrees with that of the subtasks of its `network`."""
+        """Return the `children` of a task in a linearisation of its `network`.
+
+        They stay as they are where they do not fit the network, as in a plan that is not valid.
+        """
         key = id(network)
         if key not in self.orders:
-            self.orders[key] = linear(len(network.subtasks), network.ordering)
-        return tuple([children[place] for place in self.orders[key]])
+            self.orders[key] = network.linearisation
+        order = self.orders[key]
+        return tuple([children[place] for place in order]) if len(order) == len(children) else children
 
     def task(self, name: str, arguments: tuple[str, ...]) -> str:
         found = self.written.get((name, arguments))
@@ -126,7 +130,7 @@ def read_plan(text: str, problem: HtnProblem, source: str = "<string>") -> Plan:
     """Return the plan for `problem` that `text` writes, with its decomposition; each step has its exact cost.
 
     What stands before the (last) `==>` and after `<==` does not matter, nor do upper and lower case, parentheses and
-    comments; subtasks that are not totally ordered may be in any order. Without a line `root`, the plan is one without
+    comments; subtasks may be in any linearisation of their ordering. Without a line `root`, the plan is one without
     decomposition. Raises `PlanError` for what is no such plan, and for tasks, methods and objects that the problem does
     not have. Bindings are left open: whether the plan works is for `htn.verify` to say, and what they are.
     """

@@ -110,11 +110,18 @@ class _Reader:
             task = self._nodes[child].task
             if not _unify(subtask.task, task, frame.binding):
                 wanted = subtask.task.substitute(frame.binding)
-                raise FlawError(f"{frame}: its subtask {number} is {wanted}, not {task}")
+                raise FlawError(f"{frame}: its subtask {number} is {wanted}, not {task}{self._disorder(frame)}")
         for parameter in method.parameters:
             if parameter.name in frame.binding:
                 self._check_object(frame.binding[parameter.name], parameter, frame)
         return frame
+
+    def _disorder(self, frame: Frame) -> str:
+        """Return that the children of `frame` are in the wrong order, where their names say that they are."""
+        wanted = [subtask.task.predicate for subtask in frame.method.network.subtasks]
+        found = [self._nodes[child].task.predicate for child in frame.children]
+        is_permuted = wanted != found and sorted(wanted) == sorted(found)
+        return "; the plan lists its subtasks in the wrong order" if is_permuted else ""
 
     def check_complete(self) -> None:
         """Refuse nodes that are below no root, and steps that come of no task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import product
+from itertools import count, permutations, product
 
 import pytest
 from htn_brute import TooManyNetworks, accepts, cheapest_steps
@@ -173,26 +173,52 @@ def test_plans_in_text_and_in_json_are_the_same_plans(features: HtnFeatures, see
     assert write_plan(completed(problem, read)) == write_plan(read)
 
 
+def with_children(tree: Decomposition, place: int, children: tuple[int, ...]) -> Decomposition:
+    """The tree without bindings, with other children of one node, or other roots where the place is -1."""
+    nodes = [
+        replace(node, binding=(), children=children if each == place else node.children)
+        for each, node in enumerate(tree.nodes)
+    ]
+    return Decomposition(tuple(nodes), children if place < 0 else tree.roots)
+
+
+def listing(network: Network, children: tuple[int, ...]) -> tuple[int, ...]:
+    """The children as `write_plan` lists them."""
+    return tuple([children[place] for place in network.linearisation])
+
+
 @given(seed=SEEDS)
 @settings(max_examples=80)
-def test_unordered_subtasks_may_be_written_in_any_order(seed: int):
+def test_subtasks_may_be_listed_in_any_linearisation_and_no_other_order(seed: int):
+    """Twin: whether any placing of the listed children keeps the ordering, and makes a valid plan."""
     problem, rng = random_htn(seed, PARTIAL), random.Random(seed)
     plan = plan_of(problem)
     if plan is None:
         return
+    networks = {-1: (problem.network, plan.tree.roots)}
+    networks |= {
+        place: (problem.domain.methods[node.method].network, node.children)
+        for place, node in enumerate(plan.tree.nodes)
+        if node.step is None
+    }
+    place, (network, children) = rng.choice([each for each in networks.items() if len(each[1][1]) < 5])
+    listed = tuple(rng.sample(children, len(children)))
+    expected = False
+    for placed in permutations(listed):
+        is_linear = all(listed.index(placed[one]) < listed.index(placed[other]) for one, other in network.ordering)
+        expected |= is_linear and validate(problem, replace(plan, tree=with_children(plan.tree, place, placed))).valid
+    lines = write_plan(plan).splitlines()
+    number, places = dict(enumerate(numbers_of(plan))), listing(network, children)
+    old, new = (" ".join(str(number[each]) for each in each_list) for each_list in (places, listed))
+    start = "root" if place < 0 else f"{number[place]} "
+    text = [f"{line.removesuffix(old)}{new}" if line.startswith(start) and old else line for line in lines]
+    assert validate(problem, read_plan("\n".join(text), problem)).valid is expected
 
-    def mixed(children: tuple[int, ...], network: Network) -> tuple[int, ...]:
-        return children if network.is_sequence else tuple(rng.sample(children, len(children)))
 
-    nodes = [
-        node
-        if node.step is not None
-        else replace(node, children=mixed(node.children, problem.domain.methods[node.method].network))
-        for node in plan.tree.nodes
-    ]
-    roots = mixed(plan.tree.roots, problem.network)
-    text = write_plan(replace(plan, tree=Decomposition(tuple(nodes), roots)))
-    assert validate(problem, read_plan(text, problem)).valid
+def numbers_of(plan: Plan) -> list[int]:
+    """The number of each node in the text: a step's place, and numbers after all steps for compound tasks."""
+    free = count(len(plan.steps))
+    return [next(free) if node.step is None else node.step for node in plan.tree.nodes]
 
 
 def below(tree: Decomposition, place: int) -> list[int]:

@@ -26,6 +26,7 @@ from rich.console import Console
 
 from htn.draw import drawn
 from htn.draw import tree_of as tree_of_rich
+from htn.hddl import parse_domain, parse_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.plan import Decomposition, Node
 from htn.plan_files import plan_from_data, plan_from_text
@@ -117,7 +118,7 @@ LENIENT = {
     "line ends": TEXT.replace("\n", "\r\n"),
     "a task above all": lines(line_11="root 30", line_20="17 get t c -> go 3\n30 __top -> __top_method 9 10 11"),
     "a task above all in brackets": lines(line_11="root 30", line_20="17 get t c -> go 3\n30 __top[] -> m 9 10 11"),
-    "roots in another order": lines(line_11="root 11 10 9"),
+    "roots in another linearisation": lines(line_11="root 9 11 10"),
 }
 
 
@@ -208,7 +209,11 @@ FLAWS = {
     "a subtask too many": (lines(line_14="11 break -> nap 2 3"), "it has 1 subtask, but 2 here"),
     "another order of a total order": (
         lines(line_12="9 deliver p c -> bring 0 12 13 4"),
-        "its subtask 1 is get(?t, ?from), not load(p, t, a)",
+        "its subtask 1 is get(?t, ?from), not load(p, t, a); the plan lists its subtasks in the wrong order",
+    ),
+    "roots in an order that is no linearisation": (
+        lines(line_11="root 11 10 9"),
+        "subtask 1 is deliver(p, c), not break; the plan lists its subtasks in the wrong order",
     ),
 }
 
@@ -232,21 +237,68 @@ SHUFFLED = problem_of("deliver p c")
 SHUFFLED = replace(SHUFFLED, domain=replace(DOMAIN, methods={"mixed": MIXED}))
 
 
-@pytest.mark.parametrize("numbers", ["0 2 1 3", "3 2 1 0", "2 0 3 1", "1 3 0 2"])
-def test_subtasks_in_any_order(numbers):
+@pytest.mark.parametrize("numbers", ["1 0 2 3", "0 1 2 3", "1 2 3 0", "1 3 2 0", "3 1 2 0"])
+def test_subtasks_in_any_linearisation(numbers):
     """The two drives and the two rests can only be told apart by the order of steps."""
     text = f"==>\n0 rest\n1 drive t a b\n2 drive t b c\n3 rest\nroot 4\n4 deliver p c -> mixed {numbers}\n<=="
     plan = completed(SHUFFLED, read_plan(text, SHUFFLED))
-    assert plan.tree.nodes[4].children == (1, 0, 2, 3)
-    assert plan.tree.nodes[4].binding == ("p", "c", "t", "a", "b")
-    assert validate(SHUFFLED, plan).valid
+    verdict = validate(SHUFFLED, plan)
+    assert verdict.valid is (numbers in {"1 0 2 3", "0 1 2 3", "1 2 3 0"})
+    if verdict.valid:
+        assert plan.tree.nodes[4].children == (1, 0, 2, 3)
+        assert plan.tree.nodes[4].binding == ("p", "c", "t", "a", "b")
 
 
-def test_subtasks_that_fit_in_no_order_stay_as_they_are():
+@pytest.mark.parametrize("numbers", ["0 2 1 3", "3 2 1 0", "2 0 3 1"])
+def test_subtasks_in_an_order_that_is_no_linearisation(numbers):
+    text = f"==>\n0 rest\n1 drive t a b\n2 drive t b c\n3 rest\nroot 4\n4 deliver p c -> mixed {numbers}\n<=="
+    assert not validate(SHUFFLED, read_plan(text, SHUFFLED)).valid
+
+
+def test_subtasks_that_fit_in_no_order_are_taken_as_plans_list_them():
     text = "==>\n0 drive t b c\n1 rest\n2 drive t a b\n3 rest\nroot 4\n4 deliver p c -> mixed 3 2 1 0\n<=="
     plan = read_plan(text, SHUFFLED)
     assert plan.tree.nodes[4].children == (3, 2, 1, 0)
     assert not validate(SHUFFLED, plan).valid
+
+
+def reversed_problem() -> HtnProblem:
+    """A method and an initial network whose subtasks are written in the reverse of their total order."""
+    subtasks = tuple(Subtask(atom(each)) for each in ("rest", "drive ?t ?mid ?to", "drive ?t ?from ?mid"))
+    back = Method(
+        "back", atom("deliver ?p ?to"), variables("p to t from mid"), network=Network(subtasks, ((2, 1), (1, 0)))
+    )
+    problem = problem_of("get t c", "deliver p c", ordering=[(1, 0)])
+    return replace(problem, domain=replace(DOMAIN, methods={**DOMAIN.methods, "back": back}))
+
+
+LISTED = """\
+==>
+0 drive t a b
+1 drive t b c
+2 rest
+root {roots}
+3 get t c -> stay
+4 deliver p c -> back {children}
+<==
+"""
+
+
+def test_subtasks_are_written_in_a_linearisation():
+    problem = reversed_problem()
+    plan = read_plan(LISTED.format(roots="4 3", children="0 1 2"), problem)
+    assert validate(problem, plan).valid
+    assert plan.tree.nodes[4].children == (2, 1, 0)
+    assert plan.tree.roots == (3, 4)
+    assert write_plan(completed(problem, plan)) == LISTED.format(roots="4 3", children="0 1 2")
+
+
+@pytest.mark.parametrize(("roots", "children"), [("3 4", "0 1 2"), ("4 3", "2 1 0"), ("4 3", "0 2 1")])
+def test_another_order_than_a_linearisation_is_refused(roots, children):
+    problem = reversed_problem()
+    verdict = validate(problem, read_plan(LISTED.format(roots=roots, children=children), problem))
+    assert not verdict.valid
+    assert "the plan lists its subtasks in the wrong order" in verdict.reason
 
 
 def test_subtasks_that_only_the_arguments_of_the_task_tell_apart():
@@ -363,7 +415,7 @@ def test_many_tasks_in_any_order():
     assert validate(problem, read_plan(mixed, problem)).valid
 
 
-def test_many_equal_tasks_in_any_order():
+def test_many_equal_tasks_in_any_linearisation():
     """Which of them is which does not matter: that is not tried out."""
     number = 1_500
     problem = problem_of("get t b", *["break"] * number, ordering=[(0, place + 1) for place in range(number)])
@@ -371,9 +423,31 @@ def test_many_equal_tasks_in_any_order():
     breaks = (by("break", "nap", "t", did(place + 2, "rest")) for place in range(number))
     plan = Plan(steps, problem, tree_of(by("get t b", "go", "t b a", did(1, "drive t a b")), *breaks))
     assert validate(problem, plan).valid
-    root = "root " + " ".join(write_plan(plan).split("root ")[1].split("\n")[0].split()[::-1])
+    first, *others = write_plan(plan).split("root ")[1].split("\n")[0].split()
+    root = " ".join(["root", first, *others[::-1]])
     lines = [root if line.startswith("root ") else line for line in write_plan(plan).splitlines()]
     assert validate(problem, read_plan("\n".join(lines), problem)).valid
+
+
+SPELLED = """(define (domain D) (:requirements :hierarchy) (:types Room) (:constants Hall - Room)
+ (:predicates (At ?x - Room))
+ (:task Visit :parameters (?x - Room))
+ (:method Go-There :parameters (?x - Room) :task (VISIT ?x)
+  :subtasks (and (t1 (walk ?X)) (t2 (Rest))) :ordering (< t2 t1))
+ (:action Rest :parameters () :effect ())
+ (:action Walk :parameters (?x - Room) :effect (at ?x)))"""
+SPELLED_PROBLEM = (
+    """(define (problem P) (:domain d) (:objects LAB - Room) (:htn :subtasks (and (visit Hall) (visit lab))) (:init))"""
+)
+
+
+def test_names_are_spelled_as_in_the_files():
+    """The competition's verifier tells upper and lower case apart."""
+    problem = parse_problem(SPELLED_PROBLEM, parse_domain(SPELLED))
+    plan = problem.solve().expect_plan()
+    text = "==>\n0 Rest\n1 Walk Hall\n2 Rest\n3 Walk LAB\nroot 4 5\n4 Visit Hall -> Go-There 0 1\n"
+    assert write_plan(plan) == text + "5 Visit LAB -> Go-There 2 3\n<==\n"
+    assert validate(problem, read_plan(write_plan(plan), problem)).valid
 
 
 def test_names_that_are_no_words_are_written_as_in_hddl():
