@@ -27,7 +27,8 @@ from executor.steps.created import with_all_created
 from executor.steps.perform import Attempt
 from executor.steps.stepping import Stepper
 from executor.world.data import data_of
-from executor.world.results import ActionResult, result_of
+from executor.world.results import ActionResult
+from executor.world.returned import result_from
 
 INTERRUPTED: Final = "interrupted"
 NOTHING = Expected({}, frozenset(), frozenset(), {})
@@ -349,4 +350,4 @@ def _what_came(record: StepRecord) -> Attempt:
         reason = "the process stopped while it was being done"
         return Attempt(ActionResult.failed(reason), in_doubt=reason, crashed=True)
     raised = RuntimeError(record.raised) if record.raised else None
-    return Attempt(result_of({**record.result}), raised=raised, in_doubt=record.doubt)
+    return Attempt(result_from(record.result), raised=raised, in_doubt=record.doubt)

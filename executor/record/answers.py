@@ -10,8 +10,9 @@ from executor.plans.creation import name_of
 from executor.record.events import Asked
 from executor.world.containment import shown
 from executor.world.data import data_of
-from executor.world.results import ActionResult, result_of
-from planner.errors import InputError
+from executor.world.results import ActionResult
+from executor.world.returned import FIELDS, result_of
+from planner.errors import InputError, did_you_mean
 
 YES: Final = "yes"
 NO: Final = "no"
@@ -57,8 +58,8 @@ def _meant_by_doubt(question: Asked, answer: Any) -> str | None:
 def told(answer: Any) -> ActionResult | None:
     """Return the result of a step that an answer tells; None for an answer in other words.
 
-    It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Raises `InputError` for a
-    mapping that is no result.
+    It is an `ActionResult`, a mapping with fields of one, or the JSON text of such a mapping. Only a mapping with
+    `success` may have other fields. Raises `InputError` for a mapping that is no result.
     """
     if issubclass(type(answer), str) and answer.lstrip().startswith("{"):
         try:
@@ -67,7 +68,12 @@ def told(answer: Any) -> ActionResult | None:
             raise InputError(f"{shown(answer)} is no JSON: {error}") from None
     if issubclass(type(answer), ActionResult):
         return answer  # type: ignore[no-any-return]  # it is one
-    return result_of({"success": True, **answer}) if issubclass(type(answer), Mapping) else None
+    if not issubclass(type(answer), Mapping):
+        return None
+    unknown = [] if "success" in answer else [name for name in answer if name not in FIELDS]
+    if unknown:
+        raise InputError(f"a result has no field {unknown[0]!r}", hint=did_you_mean(str(unknown[0]), sorted(FIELDS)))
+    return result_of({"success": True, **answer})
 
 
 def kept(answer: Any) -> Any:

@@ -17,7 +17,8 @@ from executor.steps.slots import Slots
 from executor.steps.turns import GRACE, RATED, Turns, is_over
 from executor.world.containment import Escaped, attempt, containment, said, shown, text_from
 from executor.world.policy import Policy, Rate
-from executor.world.results import ActionResult, Wait, result_of
+from executor.world.results import ActionResult, Wait
+from executor.world.returned import result_of
 from executor.world.threads import awaited, called, in_thread, is_awaitable
 from executor.world.values import own
 from executor.world.world import Skill

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from executor.world.results import ActionResult, Wait
+from executor.world.returned import FIELDS
 from executor.world.world import Skill
 
-_FIELDS: Final = frozenset(ActionResult.__match_args__)
 _PLAIN: Final = (bool, int, float, complex, bytes, str)
 _ROWS: Final = (list, tuple, Sequence, set, frozenset)
 
@@ -24,7 +24,7 @@ def may_have(function: Callable[..., Any], path: str) -> bool:
     A path begins with a field of `ActionResult`. What is not annotated, or not closed, may have anything.
     """
     first, *rest = [part for part in path.split(".") if part] or ["data"]
-    if first not in _FIELDS:
+    if first not in FIELDS:
         return False
     return any(_may_bring(each, first, rest) for each in _members(_returned(function)))
 
@@ -88,13 +88,31 @@ def _may_bring(kind: Any, first: str, rest: Sequence[str]) -> bool:
     cls = get_origin(kind) or kind
     if cls is object or issubclass(cls, ActionResult | Wait):
         return True
-    if issubclass(cls, BaseModel) and "success" in cls.model_fields:
-        return first != "data" or "data" not in cls.model_fields or _leads(cls, ["data", *rest])
+    if "success" in (names := _field_names(cls)):
+        return first != "data" or _result_has(cls, names, rest)
     if issubclass(cls, Mapping) and not typing.is_typeddict(cls):
         return first != "data" or _leads(kind, rest)
     if first == "data":
         return cls not in (type(None), bool) and _leads(kind, rest)
     return not rest or first not in ("data", "text", "values", "created")
+
+
+def _field_names(cls: type) -> frozenset[str]:
+    """Return the fields that `cls`, a model, a dataclass or a typed dict, declares; none for any other class."""
+    if issubclass(cls, BaseModel):
+        return frozenset(cls.model_fields)
+    return frozenset(_hints(cls)) if typing.is_typeddict(cls) or dataclasses.is_dataclass(cls) else frozenset()
+
+
+def _result_has(cls: type, names: frozenset[str], path: Sequence[str]) -> bool:
+    """Return whether `path` may lead to something in the data of a result of the class `cls`, whose fields are `names`.
+
+    Fields beside those of `ActionResult` are kept under `data`; without a field `data`, it is the whole object.
+    """
+    if not path:
+        return True
+    is_kept = path[0] not in FIELDS or path[0] == "data" or not ("data" in names or typing.is_typeddict(cls))
+    return (is_kept and _has(cls, path[0], path[1:])) or ("data" in names and _has(cls, "data", path))
 
 
 def _leads(kind: Any, path: Sequence[str]) -> bool:

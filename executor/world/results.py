@@ -1,18 +1,15 @@
-"""What a handler gives back: `ActionResult`, or something that is one at second sight."""
+"""What a handler gives back: `ActionResult` or `Wait`; see `executor.world.returned` for all else."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from functools import partial
-from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Final
-
-from pydantic import BaseModel
 
 from executor.world.containment import attempt, plain_number, shown, text_from
 from executor.world.iterators import listed
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError
 from planner.model import Atom, Literal, Not
 from planner.records import dataclass, field
 
@@ -142,56 +139,6 @@ class Wait:
             hint = f"write ({choices!r},)" if isinstance(choices, str) else None
             raise InputError(f"choices are a tuple of texts, not {shown(choices)}", hint=hint)
         object.__setattr__(self, "choices", tuple([text_from(each) for each in choices]))
-
-
-_DONE: Final = ActionResult()
-_FIELDS: Final = frozenset(ActionResult.__match_args__)
-
-
-def result_of(returned: Any) -> ActionResult:  # noqa: PLR0911 - a line for each kind
-    """Return what a handler `returned` as a result.
-
-    `None` is success, a bool says so itself, and a text is its text. A dict with fields of `ActionResult` is one (it
-    needs `success` for that); any other dict and pydantic models are data. Raises `InputError` for a dict that is
-    nearly a result, and where a field has a value that it cannot have.
-    """
-    kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
-    if issubclass(kind, ActionResult):
-        return returned  # type: ignore[no-any-return]  # it is one
-    if returned is None:
-        return _DONE
-    if kind is bool:
-        return ActionResult(success=returned, error="" if returned else "the handler returned False")
-    if issubclass(kind, str):
-        return ActionResult(text=returned, data=text_from(returned))
-    if issubclass(kind, Mapping) and "success" in returned:
-        return _from_dict(returned)
-    if issubclass(kind, BaseModel) and isinstance(attempt(lambda: getattr(returned, "success", None), None), bool):
-        return _from_dict(dict(returned), returned)
-    if issubclass(kind, GeneratorType | AsyncGeneratorType):
-        raise InputError("the handler returned a generator", hint="return what it yields, as a list")
-    return ActionResult(data=returned)
-
-
-def _from_dict(given: Mapping[str, Any], whole: Any = None) -> ActionResult:
-    unknown = [name for name in given if name not in _FIELDS]
-    if unknown and whole is None:
-        hint = did_you_mean(unknown[0], sorted(_FIELDS)) or "put what is yours under data"
-        raise InputError(f"the handler returned a result with the unknown field {unknown[0]!r}", hint=hint)
-    found = {name: value for name, value in given.items() if name in _FIELDS}
-    if unknown:
-        found["data"] = found.get("data", whole)
-    metrics = found.get("metrics")
-    if isinstance(metrics, Mapping):
-        found["metrics"] = _metrics(metrics)
-    return ActionResult(**found)
-
-
-def _metrics(given: Mapping[str, Any]) -> Metrics:
-    unknown = [name for name in given if name not in Metrics.__match_args__]
-    if unknown or not _are_numbers(given.values()):
-        raise InputError(f"metrics are numbers: duration, tokens and cost; not {dict(given)!r}")
-    return Metrics(**given)
 
 
 def _confidence(value: Any) -> float:
