@@ -100,18 +100,30 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a file spells the names that it declares with upper-case letters, by what they are in lower case.
+
+    `heads` are actions and tasks. Names of different kinds may differ in the case of their letters alone.
+    """
+
+    heads: Mapping[str, str] = field(default_factory=dict)
+    methods: Mapping[str, str] = field(default_factory=dict)
+    objects: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class HtnDomain:
     """A classical domain with compound tasks and methods; names map to what they declare, in the order of declaration.
 
     No task has the name of an action. `inferred` are the predicates that nobody declared and methods alone name, each
-    with the place where one does so first. `spelled` is as in `HtnProblem`.
+    with the place where one does so first. `spelling` is that of its file: plans are written with it.
     """
 
     classical: DomainModel
     tasks: Mapping[str, Task] = field(default_factory=dict)
     methods: Mapping[str, Method] = field(default_factory=dict)
     inferred: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
-    spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    spelling: Spelling = field(default_factory=Spelling, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -134,15 +146,14 @@ class HtnProblem:
     """Tasks to be done from an initial state, and a goal to hold when they are done.
 
     `classical` has the objects, the initial state and the goal (always true where the file has none). The arguments of
-    `network` may be variables among `parameters`: any objects of their types will do. `spelled` has the names that
-    files write with upper-case letters, by the lower-case ones that they have here: plans are written as files are.
+    `network` may be variables among `parameters`: any objects of their types will do. `spelling` is that of its file.
     """
 
     domain: HtnDomain
     classical: Problem
     network: Network = field(default_factory=Network)
     parameters: tuple[Variable, ...] = ()
-    spelled: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    spelling: Spelling = field(default_factory=Spelling, compare=False, repr=False)
 
     @property
     def name(self) -> str:

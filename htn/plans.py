@@ -59,7 +59,8 @@ def _starts(line: str) -> bool:
 def write_plan(plan: Plan) -> str:
     """Return `plan`, which has a decomposition, as text; bindings are not written, as the format has no place for them.
 
-    Names that are no HDDL words are written as in HDDL files. Raises `PlanError` for a plan without decomposition.
+    Names are spelled as in the files that declare them, and those that are no HDDL words as in the files that we write.
+    Raises `PlanError` for a plan without decomposition.
     """
     tree: Decomposition | None = plan.tree
     if tree is None:
@@ -119,8 +120,12 @@ class _Writer:
         return self._word(name, "methods")
 
     def _word(self, name: str, kind: str) -> str:
+        for spelling in (self.problem.spelling, self.problem.domain.spelling):
+            spelled = getattr(spelling, kind).get(name)
+            if spelled is not None:
+                return str(spelled)
         if _WORD.fullmatch(name) and name != _ARROW:
-            return self.problem.spelled.get(name, name)
+            return name
         self.names = self.names or HtnNames.of(self.problem.domain, self.problem)
         table = self.names.classical.objects if kind == "objects" else getattr(self.names, kind)
         return str(table[name])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from htn.hddl.methods import read_method
+from htn.hddl.spelling import read_spelling
 from htn.hddl.tasks import Heads, read_task
 from htn.model import HtnDomain, Method, Task
 from planner.annotations import Final
@@ -15,7 +16,7 @@ from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain, with_undeclared
 from planner.pddl.parts import declared_twice
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source, Tree, quote, spellings
+from planner.pddl.trees import Source, Tree, quote
 from planner.pddl.vocabulary import Vocabulary
 
 _SECTIONS: Final = (*SECTIONS, ":task", ":method")
@@ -42,7 +43,8 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
         if tree[1] in classical.actions:
             raise _named_as_action(definition, tree)
     methods = _methods(definition, words, tasks, classical.actions)
-    return HtnDomain(with_undeclared(classical, words), tasks, methods, spelled=spellings(text))
+    spelling = read_spelling(definition.source)
+    return HtnDomain(with_undeclared(classical, words), tasks, methods, spelling=spelling)
 
 
 def _tasks(definition: Definition, words: Vocabulary, derived: frozenset[str]) -> dict[str, Task]:

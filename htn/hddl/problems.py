@@ -7,6 +7,7 @@ import os
 from htn.hddl.constraints import read_constraints
 from htn.hddl.domains import read_domain
 from htn.hddl.networks import network_parts, read_network
+from htn.hddl.spelling import read_spelling
 from htn.hddl.tasks import Heads
 from htn.model import HtnDomain, HtnProblem, Network, Task
 from planner.annotations import Final
@@ -16,7 +17,7 @@ from planner.model import Action, Variable
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.problems import SECTIONS, WITHOUT_MEANING, classical_problem
 from planner.pddl.text import read_text
-from planner.pddl.trees import Source, spellings
+from planner.pddl.trees import Source
 from planner.pddl.vocabulary import Vocabulary
 from planner.records import replace
 
@@ -52,7 +53,7 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     if domain.classical.unfinished.is_any:
         domain = replace(domain, classical=classical.domain)
     network, parameters = _initial_network(definition, words, domain)
-    return HtnProblem(domain, classical, network, parameters, {**spellings(text), **domain.spelled})
+    return HtnProblem(domain, classical, network, parameters, read_spelling(definition.source))
 
 
 def _initial_network(

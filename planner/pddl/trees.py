@@ -208,15 +208,3 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(names) > _MANY:
         names = [each for each in names if each[:1] == name[:1] and abs(len(each) - len(name)) < 3]
     return did_you_mean(name, names[:_MANY])
-
-
-def spellings(text: str) -> dict[str, str]:
-    """Return the words of `text` with upper-case letters, as they are written first, by what they are in lower case."""
-    if text.islower():
-        return {}
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        for word in line.partition(";")[0].replace("(", " ").replace(")", " ").split():
-            if word != word.lower():
-                found.setdefault(word.lower(), word)
-    return found

@@ -450,6 +450,24 @@ def test_names_are_spelled_as_in_the_files():
     assert validate(problem, read_plan(write_plan(plan), problem)).valid
 
 
+ALIKE = """(define (domain alike) (:requirements :hierarchy) (:types TOWER) (:constants Here - TOWER)
+ (:predicates (TURN ?x - TOWER) (HERE))
+ (:task Tower :parameters (?x - TOWER))
+ (:method TOWER :parameters (?x - TOWER) :task (Tower ?x) :subtasks (Turn ?x))
+ (:action Turn :parameters (?x - TOWER) :effect (and (TURN ?x) (HERE))))"""
+ALIKE_PROBLEM = """(define (problem ALIKE) (:domain alike) (:objects TURN toWer - TOWER) ; Turn
+ (:htn :subtasks (and (Tower Here) (Tower toWer) (Tower TURN))) (:init))"""
+
+
+def test_names_of_each_kind_have_a_spelling_of_their_own():
+    problem = parse_problem(ALIKE_PROBLEM, parse_domain(ALIKE))
+    text = "==>\n0 Turn Here\n1 Turn toWer\n2 Turn TURN\nroot 3 4 5\n3 Tower Here -> TOWER 0\n"
+    text += "4 Tower toWer -> TOWER 1\n5 Tower TURN -> TOWER 2\n<==\n"
+    plan = read_plan(text, problem)
+    assert validate(problem, plan).valid
+    assert write_plan(plan) == text
+
+
 def test_names_that_are_no_words_are_written_as_in_hddl():
     rest = Action("Have a rest", variables("where"), cost=(0,))
     pause = Method("root -> (1)", Atom("time off"), (), network=sequence(Atom(rest.name, ("Room 2",))))
