@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from executor.handle import Outcome, Run
     from executor.journal import Journal
     from executor.language.allowance import Allowance
+    from executor.language.asking import ModelClient, TextAnswer
     from executor.language.protocol import LanguageModel
     from executor.language.settings import model_of
     from executor.learning.experience import Experience, learn
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
     from executor.plans.action_plan import ActionPlan, PlanStep
     from executor.record.events import Event, Rung
     from executor.record.facts import Note, Provenance
+    from executor.record.outline import Outline
     from executor.record.status import RunStatus, StepStatus
     from executor.record.stored import Retention, RunInfo
     from executor.recovery.asking import Request
     from executor.recovery.policy import Recovery
     from executor.world.context import Context, Memory
+    from executor.world.hooks import HandlerCall, Proceed
     from executor.world.observers import CANNOT_SAY, Facts, Seen
     from executor.world.policy import Policy, Rate
     from executor.world.results import ActionResult, Metrics, Wait
@@ -60,6 +63,7 @@ __all__ = [
     "Experience",
     "Facts",
     "Follower",
+    "HandlerCall",
     "Journal",
     "JournalError",
     "LanguageModel",
@@ -67,11 +71,14 @@ __all__ = [
     "Memory",
     "Metrics",
     "Missing",
+    "ModelClient",
     "NoRunError",
     "Note",
     "Outcome",
+    "Outline",
     "PlanStep",
     "Policy",
+    "Proceed",
     "Proposal",
     "Provenance",
     "Rate",
@@ -93,6 +100,7 @@ __all__ = [
     "Standing",
     "StepStatus",
     "Tally",
+    "TextAnswer",
     "Wait",
     "Why",
     "World",
@@ -120,6 +128,7 @@ _MODULES = {
     "handle": "Outcome Run",
     "journal": "Journal",
     "language.allowance": "Allowance",
+    "language.asking": "ModelClient TextAnswer",
     "language.protocol": "LanguageModel",
     "language.settings": "model_of",
     "learning.experience": "Experience learn",
@@ -127,12 +136,14 @@ _MODULES = {
     "learning.tallies": "Tally",
     "plans.action_plan": "ActionPlan PlanStep",
     "record.events": "Event Rung",
+    "record.outline": "Outline",
     "record.facts": "Note Provenance",
     "record.status": "RunStatus StepStatus",
     "record.stored": "Retention RunInfo",
     "recovery.asking": "Request",
     "recovery.policy": "Recovery",
     "world.context": "Context Memory",
+    "world.hooks": "HandlerCall Proceed",
     "world.observers": "CANNOT_SAY Facts Seen",
     "world.policy": "Policy Rate",
     "world.results": "ActionResult Metrics Wait",

@@ -63,6 +63,11 @@ _PARTS: Final[Kinds] = {
         "a Retention, or None",
         "such as retention=Retention(over=30 * 86400)",
     ),
+    "client": (
+        lambda value: value is None or callable(getattr(value, "for_run", None)),
+        "a ModelClient, or None",
+        "such as client=ModelClient(model_of('openai:gpt-5'), Allowance(calls=20))",
+    ),
     "permit": (_is_function, *_ALLOWS),
     "approve": (_is_function, *_ALLOWS),
     "fill": (_is_function, "an asynchronous function of a request, or None", "Filler(model) is one"),

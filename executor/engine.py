@@ -15,7 +15,7 @@ from uuid import uuid4
 from executor.arguments import check_id, check_model, check_named, check_parts
 from executor.errors import JournalError, RunError
 from executor.follow.listeners import Follower, Listener
-from executor.handle import Outcome, Run, running_loop
+from executor.handle import ModelAccess, Outcome, Run, running_loop
 from executor.journal import Durability, Journal
 from executor.learning.pricing import Learned, Pricing
 from executor.planning import Planned, given, reserved, search_plan
@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 class _Left:
     """A run that can be taken up again, without a journal: what happened, for what, how it is and since when."""
 
-    events: Sequence[Event]
+    events: Sequence[tuple[Event, float]]
     source: Problem
     status: RunStatus
     since: float
@@ -75,8 +75,9 @@ class Executor:
     answer from outside goes on waiting in this process; otherwise it ends as WAITING, and `resume` takes it up again.
     `capacity` is how many entries the working memory of each run has room for. `learned`: problems are planned, and
     plans patched, with the costs that earlier runs let expect: those in the journal (True, or a `Learning` that says
-    how), or an `Experience`, to which what the journal has is added. `retention` says for how long runs are kept; those
-    that expire are deleted in a thread when a run begins or ends.
+    how), or an `Experience`, to which what the journal has is added. `client` is a `ModelClient`: handlers that take
+    a context ask its language model, within its allowance. `retention` says for how long runs are kept; those that
+    expire are deleted in a thread when a run begins or ends.
     """
 
     world: World
@@ -95,6 +96,7 @@ class Executor:
     capacity: int = CAPACITY
     learned: Learned = False
     retention: Retention | None = None
+    client: ModelAccess | None = None
     performer: Performer = field(init=False, default_factory=Performer)
     pricing: Pricing | None = field(init=False)
     _runs: dict[str, Run] = field(init=False, default_factory=dict)
@@ -111,7 +113,7 @@ class Executor:
         if isinstance(self.journal, str | Path):
             self.journal = Journal(self.journal, self.durability)
         locks = None if self.journal is None else self.journal.locks
-        self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks))
+        self.performer = Performer(Slots(self.concurrency), self.world.model.name, Turns(locks), self.world.hooks)
         self.pricing = Pricing.of(self.learned, self.journal)
 
     async def run(self, what: Runnable, **options: Any) -> Outcome:
@@ -130,6 +132,7 @@ class Executor:
         alternatives: Iterable[Plan | Result | ActionPlan] | CandidateSet = (),
         fill: Fill | None = None,
         approve: Callback = None,
+        client: ModelAccess | None = None,
         **planning: Any,
     ) -> Run:
         """Begin to carry out a plan, a policy, or a problem's best one: `planning` are options of `solve`, in a thread.
@@ -138,8 +141,8 @@ class Executor:
 
         Working memory begins with `memory`; `entities` are the Python values of the objects that a plan names. Without
         `learned`, that of the executor counts. `alternatives` are other plans for the same, such as `k_best` gives:
-        where the plan fails, the end of one of them is taken that fits what was observed. `fill` and `approve` are
-        callbacks for this run in place of the executor's.
+        where the plan fails, the end of one of them is taken that fits what was observed. `fill`, `approve` and
+        `client` are for this run in place of the executor's.
 
         Raises `PlanError` for a plan that does not fit the domain, `InputError` for what is no plan and no problem,
         `JournalError` or `RunError` where there is a `run` of this id already, and `RunError` without an event loop. A
@@ -152,7 +155,7 @@ class Executor:
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.run(…)) has one")
         pricing = self.pricing if learned is None else Pricing.of(learned, self.journal)
-        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve)
+        begun = Run(self, run or uuid4().hex[:12], pricing, fill=fill, approve=approve, client=client)
         if made is not None:
             begun.take(self._state(made := reserved(made, alternatives)))
         if run is not None:
@@ -236,11 +239,14 @@ class Executor:
             if self.journal is None and not run.state.status.is_over:
                 self._left[run.id] = _Left(run.told, run.state.source, run.state.status, time.time())
 
-    def _heard(self, run: str) -> Iterator[Event]:
-        """Yield the events of a run that is not at work here; raises `RunError` and `JournalError` for one unknown."""
+    def _heard(self, run: str) -> Iterator[tuple[Event, float]]:
+        """Yield the events of a run that is not at work here, with the seconds since 1970 when each happened.
+
+        Raises `RunError` and `JournalError` for one unknown.
+        """
         if run in self._left:
             return iter(self._left[run].events)
-        return (from_data(each.kind, loaded(each.data)) for each in self._kept().read(run))
+        return ((from_data(each.kind, loaded(each.data)), each.time) for each in self._kept().read(run))
 
     def _driving(self, run: str) -> AbstractContextManager[int]:
         """Keep others from driving the run; gives how many events it has."""
@@ -276,6 +282,7 @@ class Executor:
         results: Mapping[str, Any] | None = None,
         fill: Fill | None = None,
         approve: Callback = None,
+        client: ModelAccess | None = None,
         facts: Mapping[Atom, bool] | None = None,
         aim: Mapping[str, Any] | None = None,
     ) -> Run:
@@ -287,7 +294,7 @@ class Executor:
         check_named(answers=answers, entities=entities, results=results)
         if running_loop() is None:
             raise RunError("a run needs a running event loop", hint="asyncio.run(executor.resume(run, …)) has one")
-        taken = Run(self, run, self.pricing, fill=fill, approve=approve)
+        taken = Run(self, run, self.pricing, fill=fill, approve=approve, client=client)
         news = (facts or {}, aim)
         taken.start(self._taken_up(taken, answers or {}, entities, results or {}, news))
         return taken
@@ -323,15 +330,15 @@ class Executor:
         if run in self._runs:
             return self._runs[run].state
         events = self._heard(run)
-        first = next(events, None)
+        first, began = next(events, (None, 0.0))
         if not isinstance(first, RunStarted):
             raise RunError(f"the journal has no beginning of run {run!r}")
         plan = ActionPlan.model_validate(first.plan)
         known = self._left[run].source if run in self._left and entities is None else None
         state = self._begun(plan, known or plan.problem(self.world.model, entities))
-        state.apply(first)
-        for event in events:
-            state.apply(event)
+        state.apply(first, began)
+        for event, at in events:
+            state.apply(event, at)
         return state
 
     def runs(self) -> dict[str, RunInfo]:

@@ -6,16 +6,18 @@ import asyncio
 import contextlib
 import random
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from executor.arguments import is_listener
 from executor.errors import RunError
 from executor.follow.listeners import Audience
 from executor.learning.pricing import Pricing
 from executor.looking.observe import Lookout
+from executor.looking.reports import checked
 from executor.looking.survey import Survey
 from executor.plans.aims import aim_of
 from executor.plans.basis import Basis
@@ -31,8 +33,7 @@ from executor.recovery.ladder import Ladder
 from executor.recovery.questions import objection
 from executor.run import Loop
 from executor.steps.filling import Fill
-from executor.steps.perform import checked
-from executor.steps.stepping import Stepper
+from executor.steps.stepping import Client, Stepper
 from executor.world.containment import containment, said, shown, text_from
 from executor.world.data import dumped
 from executor.world.results import ActionResult, Wait
@@ -102,6 +103,13 @@ class Outcome:
         return self.status is RunStatus.SUCCEEDED
 
 
+class ModelAccess(Protocol):
+    """A language model for the handlers of runs: see `executor.language.asking`."""
+
+    def for_run(self, spent: Mapping[str, float]) -> Client:
+        """Return it for the handlers of one run, which has `spent` so many calls, tokens and so much cost before."""
+
+
 class Run:
     """A run that is being driven: awaited, it gives its `Outcome`.
 
@@ -116,6 +124,7 @@ class Run:
         *,
         fill: Fill | None = None,
         approve: Callback = None,
+        client: ModelAccess | None = None,
     ) -> None:
         self.id = run
         self.pricing = pricing
@@ -125,11 +134,12 @@ class Run:
         """Set when it is; a search for its plan ends by it."""
         self._executor = executor
         self._fill, self._approve = fill or executor.fill, approve or executor.approve
+        self._client = client or executor.client
         self._home = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._interrupted = False
-        self.told: list[Event] = []
-        """What has happened, where no journal keeps it."""
+        self.told: list[tuple[Event, float]] = []
+        """What has happened, and when, where no journal keeps it."""
         self._lost: BaseException | None = None
         """Why something that happened could not be kept."""
         self._task: asyncio.Task[Outcome] | None = None
@@ -149,7 +159,16 @@ class Run:
         lookout = Lookout(executor.world, state.objects)
         rng = random.Random(f"{executor.seed} {self.id}")  # noqa: S311 - jitter needs no secrets
         self._stepper = stepper = Stepper(
-            executor.world, state, self.emit, lookout, executor.performer, asking, asyncio.Event(), [], rng
+            executor.world,
+            state,
+            self.emit,
+            lookout,
+            executor.performer,
+            asking,
+            asyncio.Event(),
+            [],
+            rng,
+            None if self._client is None else self._client.for_run(state.spent.asked),
         )
         state.memory.listen(lambda *changed: self.emit(MemorySet(*changed)))
         lacking = frozenset(executor.world.without_handler())
@@ -179,20 +198,20 @@ class Run:
             return
         if self._lost is not None:
             raise self._lost
-        kind = type(event).__name__
+        kind, now = type(event).__name__, time.time()
         journal = self._executor.journal
         if kind in KEPT:
             pass
         elif journal is None:
-            self.told.append(event)
+            self.told.append((event, now))
         else:
             status = event.status.name if isinstance(event, RunEnded) else BEGUN.get(kind)
             try:
-                journal.append(self.id, kind, dumped(to_data(event)), status=status)
+                journal.append(self.id, kind, dumped(to_data(event)), status=status, at=now)
             except BaseException as error:
                 self._lost = error
                 raise
-        self.state.apply(event)
+        self.state.apply(event, now)
         self.audience.tell(event)
 
     async def drive(self) -> Outcome:

@@ -15,6 +15,7 @@ from executor.engine import Executor
 from executor.errors import RunError
 from executor.handle import Outcome, Run
 from executor.language.allowance import Allowance, Meter
+from executor.language.asking import ModelClient
 from executor.language.protocol import LanguageModel
 from executor.planning import Planned, reserved
 from executor.plans.basis import Basis
@@ -58,18 +59,20 @@ class Runs:
         """Begin to carry out the plan of `proposal`; raises `InputError` where it has none."""
         made, memory = self._with_results(based(proposal)), {**self.memory, **memory}
         others = [each.plan for each in alternatives if each.plan is not None]
-        filler = self._filler(proposal.request, memory, Meter(self.allowance, proposal.usage))
+        meter = Meter(self.allowance, proposal.usage)
+        filler, client = self._filler(proposal.request, memory, meter), self._client(meter)
         approved = Approved(self.executor.world.model.actions, self.executor.approve, list(made.plan.steps))
-        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved)
+        run = self.executor.start(reserved(made, others), memory=memory, fill=filler, approve=approved, client=client)
         self.doing[run.id] = Doing(run, approved, filler, frozenset(self.problem.initial))
         return run
 
     def take_up(self, run: str, **given: Any) -> Run:
         """Begin to take up a run; see `Executor.take_up`."""
         state = self.executor.state_of(run, given.get("entities"))
-        filler = self._filler(state.plan.basis.request, self.memory, Meter(self.allowance, spent_in(state)))
+        meter = Meter(self.allowance, spent_in(state))
+        filler, client = self._filler(state.plan.basis.request, self.memory, meter), self._client(meter)
         approved = Approved(self.executor.world.model.actions, self.executor.approve)
-        taken = self.executor.take_up(run, fill=filler, approve=approved, **given)
+        taken = self.executor.take_up(run, fill=filler, approve=approved, client=client, **given)
         self.doing[run] = Doing(taken, approved, filler, frozenset(self.problem.initial))
         return taken
 
@@ -166,6 +169,10 @@ class Runs:
     def _filler(self, words: str, memory: Mapping[str, Any], meter: Meter) -> Filler | None:
         """Return what fills open parameters from `words`, with what `meter` has left to spend."""
         return None if self.model is None else Filler(self.model, words, memory, meter)
+
+    def _client(self, meter: Meter) -> ModelClient | None:
+        """Return what handlers ask the language model with, with what `meter` has left to spend."""
+        return None if self.model is None else ModelClient(self.model, self.allowance, meter)
 
 
 def _data(domain: DomainModel) -> Iterator[DataParameter]:

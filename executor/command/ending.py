@@ -127,6 +127,8 @@ def to_dict(ended: Ended) -> dict[str, Any]:
                 "arguments": list(each.step.arguments),
                 "status": each.status.name,
                 "attempts": each.attempts,
+                "started": each.started,
+                "ended": each.ended,
                 "reason": each.reason,
                 **({"filled": loaded(dumped(each.filled)), "thought": each.thought} if each.filled else {}),
             }

@@ -144,18 +144,21 @@ class Journal:
             if self._store.is_ours:
                 self._release(run)
 
-    def append(self, run: str, kind: str, data: str, *, status: str | None = None) -> int:
-        """Append an event to a run that is driven here; return its number. A `status` is that of the run from now."""
-        return self.extend(run, ((kind, data, status),))
+    def append(self, run: str, kind: str, data: str, *, status: str | None = None, at: float | None = None) -> int:
+        """Append an event to a run that is driven here; return its number. A `status` is that of the run from now.
 
-    def extend(self, run: str, events: Iterable[tuple[str, str, str | None]]) -> int:
+        It happened `at` so many seconds since 1970; None: now.
+        """
+        return self.extend(run, ((kind, data, status),), at)
+
+    def extend(self, run: str, events: Iterable[tuple[str, str, str | None]], at: float | None = None) -> int:
         """Append events (kind, data, status), all or none; return the number of the last one."""
         events = tuple(events)
         with self._store.used():
             driven = self._driven.get(run)
             if driven is None:
                 raise JournalError(self.path, f"nobody drives run {run!r} here", "append within `with drive(run)`")
-            rows = list(_rows(driven, events))
+            rows = list(_rows(driven, events, time.time() if at is None else at))
             if len(rows) == 1:
                 self._store.connection.execute(_APPEND, rows[0])
             elif rows:
@@ -310,9 +313,9 @@ class Journal:
             yield document
 
 
-def _rows(at: _Run, events: Iterable[tuple[str, str, str | None]]) -> Iterator[Row]:
-    """Yield the rows of `events`, which follow the last one of a run."""
-    checksum, status, stamp = at.checksum, at.status, time.time()
+def _rows(at: _Run, events: Iterable[tuple[str, str, str | None]], stamp: float) -> Iterator[Row]:
+    """Yield the rows of `events`, which follow the last one of a run and happened at `stamp`."""
+    checksum, status = at.checksum, at.status
     for seq, (kind, data, changed) in enumerate(events, at.seq + 1):
         status = status if changed is None else changed
         checksum = chain.link(checksum, seq, stamp, (kind, data, status))

@@ -29,6 +29,7 @@ class Purpose(Enum):
     FILL = "values for the open parameters of a step"
     GOAL = "the goal that a sentence means"
     STEPS = "steps towards what cannot be modelled"
+    HANDLER = "what the handler of a step needs to know"
 
 
 class Origin(Enum):

@@ -8,6 +8,7 @@ from typing import Any
 from executor.looking.beliefs import Beliefs
 from executor.plans.creation import Bindings
 from executor.world.results import ActionResult
+from executor.world.returned import result_of
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError, did_you_mean
 from planner.model import Atom, DomainModel, Not
@@ -75,3 +76,11 @@ def literal_of(literal: Any) -> tuple[Atom, bool]:
 
 
 NOTHING = Report()
+
+
+def checked(returned: Any) -> ActionResult:
+    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
+    result = result_of(returned)
+    for literal in result.observed:
+        literal_of(literal)
+    return result

@@ -75,6 +75,23 @@ class ParametersFilled:
 
 
 @dataclass(frozen=True, slots=True)
+class ParametersChanged:
+    """A hook has changed data parameters of an attempt that has begun: the handler gets these `values`."""
+
+    step: str
+    values: Mapping[str, Any]
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAsked:
+    """The handler of a step has asked a language model; `metrics` are what that took: calls, tokens and cost."""
+
+    step: str
+    metrics: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class StepProgress:
     """A handler says how far it is; `fraction` is between 0 and 1, if it knows."""
 
@@ -250,6 +267,8 @@ Event = (
     | RunResumed
     | ParametersFilled
     | StepStarted
+    | ParametersChanged
+    | ModelAsked
     | StepProgress
     | StepReturned
     | StepWaiting

@@ -20,12 +20,15 @@ class Spent:
         """What reading, proposing and filling took: calls of language models, tokens and money."""
         self._saved = {f"saved_{name}": amount for name, amount in basis.saved.items()}
         self._returned: set[str] = set()
+        self._asked: set[str] = set()
+        """The steps whose present attempt has asked a language model."""
         self.silent: Counter[str] = Counter()
         """How many attempts at each step reported no tokens."""
 
     def begun(self, step: str) -> None:
         """Note that another attempt at `step` is made."""
         self._returned.discard(step)
+        self._asked.discard(step)
         self.silent[step] += 1
 
     def returned(self, step: str, result: Mapping[str, Any]) -> None:
@@ -42,8 +45,15 @@ class Spent:
 
     def _counted(self, step: str, result: Mapping[str, Any]) -> None:
         metrics = result.get("metrics") or {}
-        self.silent[step] -= bool(metrics.get("tokens"))
+        self.silent[step] -= bool(metrics.get("tokens")) and step not in self._asked
         self._count(metrics)
+
+    def asked_by(self, step: str, metrics: Mapping[str, Any]) -> None:
+        """Count what the handler of `step` spent on asking a language model."""
+        if metrics.get("tokens") and step not in self._asked:
+            self._asked.add(step)
+            self.silent[step] -= 1
+        self.add(metrics)
 
     def add(self, metrics: Mapping[str, Any]) -> None:
         """Count what was spent on asking language models."""

@@ -22,6 +22,8 @@ from executor.record.events import (
     GoalChanged,
     GoalDropped,
     MemorySet,
+    ModelAsked,
+    ParametersChanged,
     ParametersFilled,
     PlanChanged,
     ProvedImpossible,
@@ -71,6 +73,8 @@ class RunState:
     """What is known of objects that the problem does not have."""
     missing: Mapping[str, Any] | None = None
     """Why no plan reaches the goal, where what was observed proves that."""
+    at: float | None = None
+    """When the latest event happened, in seconds since 1970."""
     is_undoing = False
     """Whether the plan is one that undoes what was done."""
     wants_plan = False
@@ -136,8 +140,9 @@ class RunState:
         self._suppose(plan.steps, plan.supposes or ())
         self.steps.change(plan.steps, domain)
 
-    def apply(self, event: Event) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each kind of event
-        """Take in what happened."""
+    def apply(self, event: Event, at: float | None = None) -> None:  # noqa: C901, PLR0912, PLR0915 - a case for each kind of event
+        """Take in what happened `at` some time, in seconds since 1970; None where nobody knows when."""
+        self.at = at
         match event:
             case RunStarted(run, _, model, memory):
                 self.run, self.model, self.status = run, model, RunStatus.ACTIVE
@@ -152,7 +157,14 @@ class RunState:
                 self._attempt_failed(record)
                 self.steps.move(record, StepStatus.RUNNING)
                 record.begin(attempt, skill, parameters, sources)
+                record.started, record.ended = record.started or at, None
                 self._begin_irreversible(record)
+            case ParametersChanged(id_, values, by):
+                record = self.steps[id_]
+                record.parameters = {**record.parameters, **values}
+                record.sources = {**record.sources, **dict.fromkeys(values, by)}
+            case ModelAsked(id_, metrics):
+                self.spent.asked_by(id_, metrics)
             case ParametersFilled(id_, values, thought, marked, metrics):
                 record = self.steps[id_]
                 record.filled, record.thought = {**record.filled, **values}, thought
@@ -288,6 +300,7 @@ class RunState:
         self.settled += record.status is StepStatus.IN_DOUBT
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
+        record.ended = None if event.status is StepStatus.PENDING else self.at
         record.awaited, record.facts = event.awaited, event.facts or record.facts
         self.spent.ended(event.step, event.result)
         if event.result is not None:

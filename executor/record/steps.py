@@ -44,6 +44,10 @@ class StepRecord:
     facts: tuple[Note, ...] = ()
     """What it did to what is believed."""
     since: float = 0.0
+    started: float | None = None
+    """When its first attempt began, in seconds since 1970."""
+    ended: float | None = None
+    """When it was over, or came to be in doubt, in seconds since 1970."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """Where the values of `parameters` came from."""
     because: str = ""

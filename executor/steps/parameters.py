@@ -55,7 +55,7 @@ def filled(state: RunState, record: StepRecord, action: Action) -> tuple[dict[st
         try:
             with containment():
                 value, sources[parameter.name] = _value(state, record, action, parameter)
-                values[parameter.name] = _typed(parameter, value)
+                values[parameter.name] = typed(parameter, value)
         except Missing as error:
             amiss.append(str(error))
         except Exception as error:  # noqa: BLE001 - validators and properties are others' functions
@@ -158,7 +158,8 @@ def _field(found: Any, path: str, whose: str) -> Any:
     return found
 
 
-def _typed(parameter: DataParameter, value: Any) -> Any:
+def typed(parameter: DataParameter, value: Any) -> Any:
+    """Return `value` as the annotation of `parameter` has it; raises `Missing` where it does not fit."""
     if value is parameter.default:
         return value
     adapter = _ADAPTERS.get(id(parameter))

@@ -6,38 +6,32 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from executor.looking.reports import literal_of
+from executor.looking.reports import checked
 from executor.steps.calling_off import came
 from executor.steps.given_up import Call, at_work, give_up
+from executor.steps.hooked import VETOED, Changed, Hooked, veto
 from executor.steps.slots import Slots
 from executor.steps.turns import GRACE, RATED, Turns, is_over
 from executor.world.containment import Escaped, attempt, containment, said, shown, text_from
+from executor.world.context import Context
+from executor.world.hooks import Hook
 from executor.world.policy import Policy, Rate
 from executor.world.results import ActionResult, Wait
-from executor.world.returned import result_of
 from executor.world.threads import awaited, called, in_thread, is_awaitable
 from executor.world.values import own
 from executor.world.world import Skill
 from planner.plan import Step
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 CALLED_OFF: Final = "the run was called off before it was its turn"
 KEPT: Final = "its lock is kept by a handler that was given up and is still at work"
 BUSY: Final = "its handler is still at work from before"
-NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED)
+NEVER_BEGUN: Final = (CALLED_OFF, KEPT, BUSY, RATED, VETOED)
 """How the reasons begin why an attempt has failed without its handler being called."""
-
-
-def checked(returned: Any) -> ActionResult:
-    """Return what a handler returned as a result; raises `InputError` where it, or a fact that it reports, is none."""
-    result = result_of(returned)
-    for literal in result.observed:
-        literal_of(literal)
-    return result
 
 
 class _TookTooLong(Exception):  # noqa: N818 - it names what happened
@@ -68,6 +62,7 @@ class Performer:
     slots: Slots = field(default_factory=Slots)
     domain: str = ""
     turns: Turns = field(default_factory=Turns)
+    hooks: Sequence[Hook] = ()
     _cache: dict[tuple[Any, ...], tuple[float, ActionResult]] = field(default_factory=dict)
 
     async def attempt(
@@ -76,27 +71,28 @@ class Performer:
         call: Call,
         arguments: Mapping[str, Any],
         policy: Policy,
-        context: Callable[[], Any],
         *,
+        context: Callable[[], Context],
+        changed: Changed,
         aborted: asyncio.Event,
     ) -> Attempt:
-        """Call the handler of `skill`, and return what came of it; never raises but for cancellation.
+        """Call the handler of `skill` through the hooks, and return what came of it; never raises but for cancellation.
 
-        It is not called where the run is `aborted` before it is its turn.
+        It is not called where the run is `aborted` before it is its turn. Hooks that change data parameters say so to
+        `changed`.
         """
-        if skill.takes is not None and not skill.takes_context and skill.takes == arguments.keys():
-            given: dict[str, Any] = {name: own(each) for name, each in arguments.items()}
-        else:
-            given = {name: own(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
-            if skill.takes_context:
-                given["context"] = context()
+        made = context() if skill.takes_context or self.hooks else None
+        given = _taken(skill, arguments, made)
+        hooked = None
+        if self.hooks and made is not None:
+            hooked = Hooked(self.hooks, skill, arguments, made, _handler(skill, call, made), changed)
         served = self._served(call.step, given, policy)
         if served is not None:
             return Attempt(served)
         clock = asyncio.get_running_loop().time
         started = clock()
         if policy.lock is False and policy.rate is None:
-            answer = await _answer(skill, call, given, policy.timeout)
+            answer = await _answer(skill, call, given, policy.timeout, hooked)
         else:
             async with contextlib.AsyncExitStack() as turn:
                 refused = await self._refused(call, arguments, policy, aborted, turn)
@@ -104,7 +100,7 @@ class Performer:
                 if refused:
                     answer = Attempt(ActionResult.failed(refused), begun=False)
                 else:
-                    answer = await _answer(skill, call, given, policy.timeout)
+                    answer = await _answer(skill, call, given, policy.timeout, hooked)
         answer.seconds = clock() - started
         if policy.cache_for and answer.wait is None and answer.result.success and "read_only" in skill.action.tags:
             until = asyncio.get_running_loop().time() + policy.cache_for
@@ -146,23 +142,55 @@ class Performer:
         return found[1]
 
 
-async def _answer(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Attempt:  # noqa: ASYNC109 - of the handler
+def _taken(skill: Skill, arguments: Mapping[str, Any], context: Context | None) -> dict[str, Any]:
+    """Return copies of those of `arguments` that a handler takes, and `context` if it takes one."""
+    given = {name: own(each) for name, each in arguments.items() if skill.takes is None or name in skill.takes}
+    return given | {"context": context} if skill.takes_context else given
+
+
+def _handler(skill: Skill, call: Call, context: Context) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+    """Return what calls the handler of `skill` with those of given arguments that it takes."""
+    return lambda arguments: _returned(skill, call, _taken(skill, arguments, context), None)
+
+
+async def _answer(
+    skill: Skill,
+    call: Call,
+    given: Mapping[str, Any],
+    timeout: float | None,  # noqa: ASYNC109 - of the handler
+    hooked: Hooked | None,
+) -> Attempt:
+    """Return what the handler of `skill` answers to what it is `given`, or what is `hooked` around it."""
     if not await is_over(at_work(call), timeout):
         return Attempt(ActionResult.failed(BUSY))
     try:
-        returned = await _returned(skill, call, given, timeout)
-        if issubclass(type(returned), Wait):
-            return Attempt(ActionResult(), returned)
-        with containment():
-            return Attempt(checked(returned))
+        if hooked is None:
+            return _attempt_of(await _returned(skill, call, given, timeout))
+        got = _attempt_of(await _in_task(hooked.answer(), call, timeout))
+        return got if hooked.begun or (got.wait is None and got.result.success) else _vetoed(got)
     except _TookTooLong:
-        if "context" in given:
-            given["context"].aborted.set()
+        context = given.get("context") if hooked is None else hooked.context
+        if context is not None:
+            context.aborted.set()
         reason = f"no answer within {timeout} s"
-        return Attempt(ActionResult.failed(reason), in_doubt=reason)
+        got = Attempt(ActionResult.failed(reason), in_doubt=reason)
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, Escaped) else error
-        return Attempt(ActionResult.failed(said(error)), raised=raised)
+        got = Attempt(ActionResult.failed(said(error)), raised=raised)
+    return got if hooked is None or hooked.begun else _vetoed(got)
+
+
+def _attempt_of(returned: Any) -> Attempt:
+    if issubclass(type(returned), Wait):
+        return Attempt(ActionResult(), returned)
+    with containment():
+        return Attempt(checked(returned))
+
+
+def _vetoed(got: Attempt) -> Attempt:
+    """Return `got`, which a hook answered in place of the handler, as a step that has not begun."""
+    reason = "it waits in place of the handler" if got.wait is not None else got.result.error
+    return Attempt(replace(got.result, success=False, error=veto(reason)), raised=got.raised, begun=False)
 
 
 async def _returned(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:  # noqa: ASYNC109 - as above

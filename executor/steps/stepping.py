@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from executor.looking.judge import Expected
@@ -15,6 +16,8 @@ from executor.looking.observe import Lookout
 from executor.record.events import (
     Asked,
     Event,
+    ModelAsked,
+    ParametersChanged,
     ParametersFilled,
     Rung,
     RungTaken,
@@ -23,6 +26,7 @@ from executor.record.events import (
     StepStarted,
     StepWaiting,
 )
+from executor.record.outline import outline_of
 from executor.record.state import RunState
 from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
@@ -32,7 +36,7 @@ from executor.steps.conditions import Conditions
 from executor.steps.filling import Fill, Fillings, FillRequest, by_hand, checked_fillings, question_of
 from executor.steps.given_up import call_of
 from executor.steps.origins import is_allowed_by_itself
-from executor.steps.parameters import Missing, filled, open_in
+from executor.steps.parameters import Missing, filled, open_in, typed
 from executor.steps.perform import Attempt, Performer, passes
 from executor.steps.retries import chosen, pause
 from executor.world.containment import containment, said
@@ -53,6 +57,13 @@ Filled = tuple[dict[str, Any], dict[str, str]]
 
 class _Unchosen(Exception):  # noqa: N818 - it names what happened
     """The policy of a step does not say which of its handlers is called."""
+
+
+class Client(Protocol):
+    """A language model for the handlers of one run: see `executor.language.asking`."""
+
+    def for_step(self, note: Callable[[Mapping[str, Any]], None]) -> Any:
+        """Return what the handler of one step asks with; what each question took goes to `note`."""
 
 
 class Asker(Protocol):
@@ -87,6 +98,8 @@ class Stepper:
     replanning: list[str]
     """Why handlers asked for another plan."""
     rng: random.Random
+    client: Client | None = None
+    """What handlers ask a language model with, if they can."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
     conditions: Conditions = field(init=False)
@@ -270,7 +283,13 @@ class Stepper:
         try:
             arguments = await self._objects(record, skill.action, skill.function, policy) | {**record.parameters}
             got = await self.performer.attempt(
-                skill, call, arguments, policy, lambda: self._context(record, record.attempts), aborted=self.aborted
+                skill,
+                call,
+                arguments,
+                policy,
+                context=lambda: self._context(record, record.attempts),
+                changed=partial(self._changed, record, skill.action),
+                aborted=self.aborted,
             )
         except InputError as error:
             got = Attempt(ActionResult.failed(str(error)), begun=False)
@@ -280,6 +299,12 @@ class Stepper:
             self.emit(StepWaiting(record.id, data_of(got.wait), time.time()))
             return None
         return await self.aftermath.ended(record, got, wanted, policy, call.skills)
+
+    def _changed(self, record: StepRecord, action: Action, changes: Mapping[str, Any], by: str) -> Mapping[str, Any]:
+        """Note other values that a hook gives for data parameters; raises `Missing` for those that do not fit."""
+        values = {each.name: typed(each, changes[each.name]) for each in action.data if each.name in changes}
+        self.emit(ParametersChanged(record.id, values, by))
+        return values
 
     async def _again(self, record: StepRecord, skills: Sequence[Skill], policy: Policy) -> Skill:
         """Return which of `skills` is called next, after a pause if it is the same again."""
@@ -317,6 +342,9 @@ class Stepper:
         except OutOfTime:
             raise InputError(f"objects of {record.step} were not loaded within {policy.timeout} s") from None
 
+    def _asked(self, step: str, metrics: Mapping[str, Any]) -> None:
+        self.emit(ModelAsked(step, metrics))
+
     def _context(self, record: StepRecord, attempt: int) -> Context:
         def progress(text: str, fraction: float | None = None) -> None:
             self.emit(StepProgress(record.id, text, fraction))
@@ -332,6 +360,8 @@ class Stepper:
             results=self.state.results,
             undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),
+            model=None if self.client is None else self.client.for_step(partial(self._asked, record.id)),
+            _outline=partial(outline_of, self.state, record),
             _on_progress=progress,
             _on_replanning=self.replanning.append,
         )

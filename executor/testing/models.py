@@ -70,7 +70,7 @@ class ScriptedModel:
 def scripted(path: str | Path) -> ScriptedModel:
     """Return a model that says what is written in a YAML or JSON file: answers by purpose, or one after the other.
 
-    The purposes are `goal`, `fill` and `steps`. Raises `InputError` for what is no such file.
+    The purposes are `goal`, `fill`, `steps` and `handler`. Raises `InputError` for what is no such file.
     """
     if not str(path):
         raise InputError("a script is a file of answers, and none is named", hint="such as script:answers.yaml")
@@ -81,7 +81,7 @@ def scripted(path: str | Path) -> ScriptedModel:
     purposes = {each.name.lower(): each for each in Purpose}
     if isinstance(said, Mapping) and all(key in purposes and isinstance(each, list) for key, each in said.items()):
         return ScriptedModel({purposes[key]: each for key, each in said.items()})
-    hint = "answers as a list, or below 'goal', 'fill' and 'steps' a list each"
+    hint = "answers as a list, or below 'goal', 'fill', 'steps' and 'handler' a list each"
     raise InputError("this is no script of a language model's answers", Location(str(path)), hint)
 
 

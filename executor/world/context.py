@@ -6,12 +6,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.world.containment import plain_number, shown, text_from
 from executor.world.iterators import listed
 from executor.world.values import own
 from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from executor.record.outline import Outline
 
 CAPACITY: Final = 1000
 """Entries of a working memory, where nothing else is said."""
@@ -135,8 +138,16 @@ class Context:
     results: Mapping[str, Any]
     undoes: tuple[Mapping[str, Any], ...]
     aborted: asyncio.Event
+    model: Any
+    """What a language model is asked with (`executor.language.asking.Asking`); None where the run has none."""
+    _outline: Callable[[], Outline]
     _on_progress: Callable[[str, float | None], None]
     _on_replanning: Callable[[str], None]
+
+    @property
+    def outline(self) -> Outline:
+        """The plan as it is now, and where this step stands in it."""
+        return self._outline()
 
     def progress(self, text: str, fraction: float | None = None) -> None:
         """Tell whoever follows the run how far the step is; raises `InputError` for a `fraction` not from 0 to 1."""

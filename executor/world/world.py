@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from executor.world.entities import Entities, Load
+from executor.world.hooks import Hook, check_hook
 from executor.world.observers import Observer
 from executor.world.policy import DEFAULT, Policy, is_amount
 from planner.declare import Domain, resolve_action
@@ -67,6 +68,7 @@ class World:
     skills: dict[str, list[Skill]] = field(init=False, default_factory=dict)
     observers: list[Observer] = field(init=False, default_factory=list)
     checks: dict[str, Callable[..., Any]] = field(init=False, default_factory=dict)
+    hooks: list[Hook] = field(init=False, default_factory=list)
     policies: dict[str, Policy] = field(init=False, default_factory=dict)
     entities: Entities = field(init=False)
     _looks: dict[str, list[Observer]] = field(init=False, default_factory=dict)
@@ -170,6 +172,19 @@ class World:
             return function
 
         return bind
+
+    def around(self, hook: Hook) -> Hook:
+        """Have `hook` stand around every call of a handler, within those that were declared before; returns it.
+
+        `hook(call, proceed)` is asynchronous. `await proceed()` calls the handler and returns its result, or raises
+        what it raises; `proceed(amount=3)` gives it another value of a data parameter. What the hook returns is the
+        answer of the handler; None is the one that `proceed` has returned. A hook that raises, or returns a failure,
+        without having proceeded has refused the step, which has not begun. The timeout of the step holds for all.
+        Raises `DeclarationError` for what is no such function.
+        """
+        check_hook(hook)
+        self.hooks.append(hook)
+        return hook
 
     def policy(self, action: str, policy: Policy) -> None:
         """Say how steps of `action` are tried; raises `InputError` for what means nothing for them."""

@@ -172,8 +172,8 @@ def test_what_failed_before_a_crash_counts_after_it(tmp_path):
         executor = Executor(desk.world, journal=tmp_path / f"{at}.db")
         writes, append = itertools.count(1), executor.journal.append
 
-        def dying(*arguments, writes=writes, append=append, at=at, **options):
-            if next(writes) >= at:
+        def dying(*arguments, writes=writes, append=append, last=at, **options):
+            if next(writes) >= last:
                 raise Died
             append(*arguments, **options)
 
