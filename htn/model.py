@@ -101,9 +101,10 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a file spells the names that it declares with upper-case letters, by what they are in lower case.
+    """What a file calls names that are others in the model: by these, as the file spells them.
 
-    `heads` are actions and tasks. Names of different kinds may differ in the case of their letters alone.
+    `heads` are actions and tasks. The model has names in lower case, and another name for each of several methods that
+    have one name in the file.
     """
 
     heads: Mapping[str, str] = field(default_factory=dict)

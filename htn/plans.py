@@ -193,6 +193,8 @@ class _Reader:
     _actions: Lookup = field(init=False)
     _tasks: Lookup = field(init=False)
     _methods: Lookup = field(init=False)
+    _namesakes: dict[tuple[str, str], str] = field(init=False)
+    """Methods that the file calls by the name of another task's, by this name and their task."""
 
     def __post_init__(self) -> None:
         names = HtnNames.of(self.problem.domain, self.problem)
@@ -201,6 +203,12 @@ class _Reader:
         self._actions = Lookup(names.classical.actions, "action")
         self._tasks = Lookup(tasks, "compound task")
         self._methods = Lookup(names.methods, "method")
+        methods = self.problem.domain.methods
+        self._namesakes = {
+            (written.lower(), methods[name].task.predicate): name
+            for name, written in self.problem.domain.spelling.methods.items()
+            if written.lower() != name and name in methods
+        }
 
     def read(self, text: str) -> None:
         """Take in all lines."""
@@ -293,10 +301,11 @@ class _Reader:
             return
         if key not in self._known_tasks:
             self._known_tasks[key] = self._task(line.located(1, arrow))
-        method = words[arrow + 1]
+        method, task = words[arrow + 1], self._known_tasks[key]
         if not self._methods.has(method):
             method = self._methods.find(method, line.place(arrow + 1))
-        self._entries[number] = _Entry(self._known_tasks[key], None, method, line, arrow + 2)
+        method = self._namesakes.get((method, task.predicate), method)
+        self._entries[number] = _Entry(task, None, method, line, arrow + 2)
 
     def _task(self, words: list[Word]) -> Atom:
         name = self._tasks.find(*words[0])

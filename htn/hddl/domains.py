@@ -14,10 +14,13 @@ from planner.collector import collector_paused
 from planner.model import Action
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain, with_undeclared
+from planner.pddl.lenient import warn
+from planner.pddl.names import free_name
 from planner.pddl.parts import declared_twice
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, Tree, quote
 from planner.pddl.vocabulary import Vocabulary
+from planner.records import replace
 
 _SECTIONS: Final = (*SECTIONS, ":task", ":method")
 
@@ -37,13 +40,13 @@ def parse_domain(text: str, source: str = "<string>") -> HtnDomain:
     Raises `PddlError` for mistakes, `UnsupportedError` for what is beyond the ADL level.
     """
     definition = read_definition(Source(text, source), "domain", _SECTIONS, WITHOUT_MEANING)
-    classical, words = classical_domain(definition)
+    classical, words = classical_domain(definition, last_counts=True)
     tasks = _tasks(definition, words, classical.derived)
     for tree in definition.all(":task"):
         if tree[1] in classical.actions:
             raise _named_as_action(definition, tree)
-    methods = _methods(definition, words, tasks, classical.actions)
-    spelling = read_spelling(definition.source)
+    methods, named = _methods(definition, words, tasks, classical.actions)
+    spelling = read_spelling(definition.source, named)
     return HtnDomain(with_undeclared(classical, words), tasks, methods, spelling=spelling)
 
 
@@ -65,14 +68,32 @@ def _named_as_action(definition: Definition, tree: Tree) -> Exception:
 
 def _methods(
     definition: Definition, words: Vocabulary, tasks: Mapping[str, Task], actions: Mapping[str, Action]
-) -> dict[str, Method]:
+) -> tuple[dict[str, Method], list[str]]:
+    """Return the methods by name, and as `read_spelling` takes it, what plans call each by its name in the file."""
     compound = {name: task.parameters for name, task in tasks.items()}
     heads = Heads(words, {**compound, **{name: action.parameters for name, action in actions.items()}})
     goals = Heads(words, compound, "task", "declare it with '(:task …)'", actions)
+    trees = definition.all(":method")
+    read = [read_method(tree, words, goals, heads) for tree in trees]
+    last = {(method.name, method.task.predicate): place for place, method in enumerate(read)}
+    taken = {method.name for method in read}
     found: dict[str, Method] = {}
-    for tree in definition.all(":method"):
-        method = read_method(tree, words, goals, heads)
-        if method.name in found:
-            raise declared_twice(definition.source, "method", tree, definition.all(":method"))
-        found[method.name] = method
-    return found
+    named = []
+    for place, (tree, method) in enumerate(zip(trees, read, strict=True)):
+        is_last = last[method.name, method.task.predicate] == place
+        name = method.name if is_last and method.name not in found else free_name(method.name, taken)
+        if name != method.name:
+            _warn_of_twin(definition, tree, method, name, is_last=is_last)
+        found[name] = method if name == method.name else replace(method, name=name)
+        named.append(name if is_last else "")
+    return found, named
+
+
+def _warn_of_twin(definition: Definition, tree: Tree, method: Method, name: str, *, is_last: bool) -> None:
+    task = quote(method.task.predicate)
+    message = (
+        f"another task has a method {quote(tree[1])}, too: this one is called so in plans for {task} alone"
+        if is_last
+        else f"the task {task} has another method {quote(tree[1])}: this one is called {quote(name)} in plans"
+    )
+    warn(definition.source, tree, 1, message)

@@ -21,7 +21,7 @@ NETWORK_KEYS: Final = {
     ":ordered-tasks": "tasks",
     ":tasks": "tasks",
 }
-_OTHERS: Final = {":order": "an ordering", ":causal-links": "causal links"}
+_OTHERS: Final = {":order": "an ordering", ":causal-links": "causal links", ":causallinks": "causal links"}
 """Keywords of other tools."""
 _LISTS: Final = tuple(key for key, held in NETWORK_KEYS.items() if held == "tasks")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from htn.model import Spelling
 from planner.annotations import Final
@@ -19,18 +19,23 @@ _KINDS: Final = {
 """What each section declares."""
 
 
-def read_spelling(source: Source) -> Spelling:
-    """Return the names with upper-case letters that `source`, a definition without mistakes, declares."""
-    if source.text == source.text.lower():
+def read_spelling(source: Source, methods: Sequence[str] = ()) -> Spelling:
+    """Return the names that `source`, a definition without mistakes, spells otherwise than the model.
+
+    `methods` has for each method of `source` its name in the model, or "" where plans do not use the name in `source`.
+    """
+    is_lower = source.text == source.text.lower()
+    if is_lower and not methods:
         return Spelling()
-    written = Source(source.text, source.name, keep_case=True)
+    written = source if is_lower else Source(source.text, source.name, keep_case=True)
+    names = iter(methods)
     found: dict[str, dict[str, str]] = {kind: {} for kind in _KINDS.values()}
     for section in written.expressions[0][2:]:
         kind = _KINDS.get(section[0].lower(), "")
         for name in _declared(written, section, kind):
-            if name != name.lower():
-                found[kind].setdefault(name.lower(), name)
-    return Spelling(**found)
+            known = next(names) if kind == "methods" else name.lower()
+            found[kind][known] = name
+    return Spelling(**{kind: _others(spelled) for kind, spelled in found.items()})
 
 
 def _declared(source: Source, section: Tree, kind: str) -> Iterator[str]:
@@ -39,3 +44,8 @@ def _declared(source: Source, section: Tree, kind: str) -> Iterator[str]:
         yield from (name for name, _, _ in typed_list(source, section, 1, "an object"))
     elif kind:
         yield section[1]
+
+
+def _others(spelled: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the model that the file spells otherwise."""
+    return {known: name for known, name in spelled.items() if known not in ("", name)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import count
 
 from planner.annotations import Final
 from planner.collector import collector_paused
@@ -15,6 +14,7 @@ from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.lenient import warn
+from planner.pddl.names import free_name
 from planner.pddl.preferences import read_constraints
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, quote
@@ -56,17 +56,18 @@ def parse_domain(text: str, source: str = "<string>") -> DomainModel:
     return classical_domain(definition)[0]
 
 
-def classical_domain(definition: Definition) -> tuple[DomainModel, Vocabulary]:
+def classical_domain(definition: Definition, *, last_counts: bool = False) -> tuple[DomainModel, Vocabulary]:
     """Return the domain that the sections of `definition` declare, and what conditions over it may name.
 
-    Sections of other kinds are left alone.
+    Sections of other kinds are left alone. Of several actions of one name, each is kept, or only the last where
+    `last_counts`.
     """
     types = Types(definition.source, read_types(definition.source, definition.all(":types")))
     constants: dict[str, Object] = {}
     for section in definition.all(":constants"):
         constants |= read_objects(section, types, constants)
     words = _vocabulary(definition, types, constants)
-    actions, preferences = _actions(definition, words)
+    actions, preferences = _actions(definition, words, last_counts=last_counts)
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
     predicates, functions = words.predicates, words.functions
@@ -103,19 +104,23 @@ def _vocabulary(definition: Definition, types: Types, constants: dict[str, Objec
     )
 
 
-def _actions(definition: Definition, words: Vocabulary) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]]]:
+def _actions(
+    definition: Definition, words: Vocabulary, *, last_counts: bool
+) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]]]:
     """Return the actions by name, and the preferences of their preconditions."""
     derived = frozenset(map(derived_name, definition.all(":derived")))
     found: dict[str, Action] = {}
     preferences: dict[str, tuple[Stated, ...]] = {}
-    for tree in definition.all(":action"):
-        action, preferred = read_action(tree, words, derived)
+    trees = definition.all(":action")
+    read = [read_action(tree, words, derived) for tree in trees]
+    taken = {action.name for action, _ in read}
+    for tree, (action, preferred) in zip(trees, read, strict=True):
+        name = action.name
+        if name in found and not last_counts:
+            name = free_name(name, taken)
         if action.name in found:
-            names = (f"{action.name}-{number}" for number in count(2))
-            action = replace(action, name=next(each for each in names if each not in found))
-            message = f"the action {quote(tree[1])} is declared twice; this one is read as {quote(action.name)}"
-            warn(words.source, tree, 1, message)
-        found[action.name] = action
-        if preferred:
-            preferences[action.name] = preferred
-    return found, preferences
+            which = "only this one counts" if last_counts else f"this one is read as {quote(name)}"
+            warn(words.source, tree, 1, f"the action {quote(tree[1])} is declared twice; {which}")
+        found[name] = action if name == action.name else replace(action, name=name)
+        preferences[name] = preferred
+    return found, {name: preferred for name, preferred in preferences.items() if preferred}

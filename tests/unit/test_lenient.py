@@ -41,6 +41,7 @@ def loaded(tmp_path: Path, domain: str, problem: str, suffix: str = "pddl"):
         (":ordering", "", []),
         (":order", "", ["d.hddl:3:74: ':order' is read as ':ordering'"]),
         (":ordering", " :causal-links (and (t1 p t2))", ["d.hddl:3:100: ':causal-links' is left out"]),
+        (":ordering", " :causallinks (and (t1 p t2))", ["d.hddl:3:100: ':causallinks' is left out"]),
     ],
 )
 def test_keywords_of_other_tools(tmp_path: Path, order: str, more: str, told: list[str]) -> None:
@@ -91,6 +92,50 @@ def test_two_actions_of_one_name(tmp_path: Path) -> None:
     plan = solve(problem).expect_plan()
     assert [step.action for step in plan.steps] == ["a", "a-2"]
     assert validate(problem, plan).valid
+
+
+def test_an_action_that_is_called_like_the_new_name_of_another(tmp_path: Path) -> None:
+    domain = """(define (domain d) (:predicates (p) (q) (r))
+ (:action a :effect (p))
+ (:action a :precondition (p) :effect (q))
+ (:action a-2 :precondition (q) :effect (r)))"""
+    problem, told = loaded(tmp_path, domain, PDDL.format(init="", goal="(r)"))
+    assert told == ["d.pddl:3:11: the action 'a' is declared twice; this one is read as 'a-3'"]
+    assert [step.action for step in solve(problem).expect_plan().steps] == ["a", "a-3", "a-2"]
+
+
+def test_of_two_actions_of_one_name_hierarchies_have_the_last(tmp_path: Path) -> None:
+    """As the competition's verifier has it."""
+    domain = HDDL.format(order=":ordering", more="").replace("(:action a", "(:action A :effect (q))\n (:action a")
+    problem, told = loaded(tmp_path, domain, TASKS, "hddl")
+    assert told == ["d.hddl:5:11: the action 'a' is declared twice; only this one counts"]
+    assert problem.write_plan(solve(problem).expect_plan()) == "==>\n0 a\n1 b\nroot 2\n2 top -> m 0 1\n<==\n"
+
+
+NAMESAKES = """(define (domain d) (:requirements :hierarchy) (:predicates (p) (q))
+ (:task top) (:task low)
+ (:method M :task (top) :ordered-subtasks (and (low) (low)))
+ (:method M :task (low) :precondition (q) :subtasks (a))
+ (:method m-2 :task (low) :precondition (q))
+ (:method M :task (low) :precondition (not (q)) :subtasks (a))
+ (:action a :effect (q)))"""
+
+
+def test_methods_of_one_name(tmp_path: Path) -> None:
+    """The verifier looks methods up by their task and name, and has the last of these."""
+    problem, told = loaded(tmp_path, NAMESAKES, TASKS, "hddl")
+    assert told == [
+        "d.hddl:4:11: the task 'low' has another method 'm': this one is called 'm-3' in plans",
+        "d.hddl:6:11: another task has a method 'm', too: this one is called so in plans for 'low' alone",
+    ]
+    plan = solve(problem).expect_plan()
+    text = "==>\n0 a\nroot 1\n1 top -> M 2 3\n2 low -> M 0\n3 low -> m-2\n<==\n"
+    assert problem.write_plan(plan) == text
+    assert validate_htn(problem, problem.read_plan(text)).valid
+    other = "==>\n0 a\n1 a\nroot 2\n2 top -> M 3 4\n3 low -> M 0\n4 low -> m-3 1\n<==\n"
+    read = problem.read_plan(other)
+    assert validate_htn(problem, read).valid
+    assert problem.write_plan(read) == other
 
 
 def test_a_variable_twice_in_a_derived_head(tmp_path: Path) -> None:
