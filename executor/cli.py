@@ -37,7 +37,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Carry out this plan: an ActionPlan in JSON or YAML, or what solve writes.",
+            help="Carry out this plan: an ActionPlan, another framework's plan (JSON, YAML), or what solve writes.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="|".join(MODELS), help="How steps follow each other.")] = None,

@@ -1,4 +1,4 @@
-"""Plans out of files and texts, in JSON or YAML, with the places of all that is wrong."""
+"""Reads plans from files and texts in JSON or YAML, those of other frameworks too, with the places of all mistakes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from executor.checks.findings import PLAN, PlanFinding
+from executor.checks.importing import import_plan, is_foreign
 from executor.checks.run import check_plan
-from executor.plans.action_plan import ActionPlan
-from executor.world.world import World
+from executor.plans.action_plan import ActionPlan, stated
+from executor.world.world import World, actions_of
 from planner.declare import Domain
 from planner.documents.json_text import json_positions, parse_json
 from planner.documents.mistakes import told
@@ -21,6 +22,7 @@ from planner.documents.places import Document
 from planner.documents.yaml_text import parse_yaml, yaml_positions
 from planner.errors import DocumentError, Location, kind_of
 from planner.kinds import AnyDomain
+from planner.model import Problem
 
 _FORM: Final = 'write {"goal": […], "steps": [{"id": "s1", "action": …, "arguments": {…}}, …]}'
 _EXPECTED: Final = {
@@ -31,22 +33,69 @@ _EXPECTED: Final = {
 
 
 def read_plan(
-    source: str | Path | Mapping[str, Any], world: World | Domain | AnyDomain, **options: Any
+    source: str | Path | Mapping[str, Any],
+    world: World | Domain | AnyDomain,
+    *,
+    problem: Problem | None = None,
+    **options: Any,
 ) -> tuple[ActionPlan | None, list[PlanFinding]]:
     """Return the plan of a file, a text or data, and all that is wrong with it; no plan where it is none.
 
-    A text is told from a path by a line break or a brace. The options are those of `check_plan`. Raises nothing for
-    what is wrong with a plan.
+    A text is told from a path by a line break or a brace. A plan in the form of another framework is imported. With
+    `problem`, the plan is one for that, and may not state another. The other options are those of `check_plan`. Raises
+    nothing for what is wrong with a plan.
     """
     try:
         document = _document(source)
     except DocumentError as error:
         return None, [replace(PLAN.told("no-plan", error), location=error.location)]
+    if is_foreign(document.data):
+        return _imported(document, world, problem, options, is_text=not isinstance(source, Mapping))
     try:
         plan = ActionPlan.model_validate(_as_read(document.data))
     except ValidationError as error:
         return None, [_finding(each, document) for each in error.errors(include_url=False)]
-    return plan, check_plan(plan, world, document=None if isinstance(source, Mapping) else document, **options)
+    plan, findings = _stating(plan, problem)
+    found = check_plan(plan, world, document=None if isinstance(source, Mapping) else document, **options)
+    return plan, [*findings, *found]
+
+
+def _imported(
+    document: Document,
+    world: World | Domain | AnyDomain,
+    problem: Problem | None,
+    options: Mapping[str, Any],
+    *,
+    is_text: bool,
+) -> tuple[ActionPlan | None, list[PlanFinding]]:
+    """Return the plan of another framework that `document` has, and all that is wrong with it, by its own paths."""
+    domain = world.model if isinstance(world, World) else actions_of(world)
+    objects = [] if problem is None else [each.name for each in problem.objects]
+    made = import_plan(document.data, domain, objects, has_problem=problem is not None)
+    plan, found = None, []
+    try:
+        plan = ActionPlan.model_validate(_as_read(made.data))
+    except ValidationError as error:
+        whole = Document(made.data, document.source, 0, dict)
+        found = [_finding(each, whole) for each in error.errors(include_url=False)]
+    else:
+        plan, found = _stating(plan, problem)
+        found += check_plan(plan, world, **options)
+    known = {each.path for each in made.notes if each.is_error}
+    found = [*made.notes, *[each for each in map(made.traced, found) if each.path not in known]]
+    return plan, [replace(each, location=document.location(each.path)) for each in found] if is_text else found
+
+
+def _stating(plan: ActionPlan, problem: Problem | None) -> tuple[ActionPlan, list[PlanFinding]]:
+    """Return `plan` as one for `problem`, if there is one, and what is wrong with that."""
+    if problem is None:
+        return plan, []
+    stated_twice = sorted(stated(problem).keys() & plan.model_fields_set - {"name", "metric"})
+    if stated_twice:
+        hint = "leave the problem out, or take this out of the plan"
+        message = f"the plan states its problem itself: {', '.join(stated_twice)}"
+        return plan, [PLAN.error("statement", message, stated_twice[0], hint=hint)]
+    return plan.model_copy(update=stated(problem)), []
 
 
 def is_action_plan(path: Path) -> bool:
@@ -55,6 +104,8 @@ def is_action_plan(path: Path) -> bool:
         data = _document(path).data
     except DocumentError:
         return path.suffix.lower() in (".json", ".yaml", ".yml")  # one with a mistake, then
+    if is_foreign(data):
+        return True
     steps = data.get("steps")
     first = steps[0] if isinstance(steps, list) and steps else None
     return "plan" not in data and not (isinstance(first, dict) and isinstance(first.get("arguments"), list))

@@ -109,6 +109,8 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
         source = open_source(wanted.domain)
         with named(wanted.domain, wanted.problem):
             found = todo(source, wanted.problem, wanted.plan)
+    for warning in () if wanted.quiet else found.warnings:
+        tell(warning)
     if wanted.said is None:
         return _carried_out(wanted, source, found, (planning, running))
     seconds = planning()

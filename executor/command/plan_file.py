@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from executor.checks import errors_in, read_plan
+from executor.checks.importing import NOT_IMPORTED
 from executor.checks.sources import is_action_plan
 from executor.planning import Planned
-from executor.plans.action_plan import ActionPlan, stated
+from executor.plans.action_plan import ActionPlan
 from executor.recovery.hierarchy import Hierarchy
 from executor.world.world import actions_of
 from planner.cli.plans import plan_from, text_of
-from planner.errors import InputError, Location, PlanError
+from planner.errors import Location, PlanError
 from planner.kinds import AnyDomain, AnyProblem, is_other_domain, is_other_problem
 from planner.load import load_from
 from planner.loading.source import Source
@@ -29,6 +30,8 @@ class Todo:
     problem: AnyProblem
     plan: ActionPlan | Planned | None = None
     entities: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What is not taken over from the plan of another framework."""
 
     def given(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
         """Return what an executor is given, with options; None: a search takes as long as it likes."""
@@ -47,9 +50,9 @@ def todo(source: Source, problem: str | None, plan: Path | None) -> Todo:
         return Todo(found, ActionPlan.of(_written(plan, found)), classical(found).entities)
     domain = source.domain()
     named = load_from(source, problem) if problem is not None else next(iter(source.problems().values()), None)
-    read = _read(plan, domain, classical(named) if problem is not None and named is not None else None)
+    read, warnings = _read(plan, domain, classical(named) if problem is not None and named is not None else None)
     entities = {} if named is None else classical(named).entities
-    return Todo(_problem(read, domain, entities), read, entities)
+    return Todo(_problem(read, domain, entities), read, entities, tuple(warnings))
 
 
 def _written(path: Path, problem: AnyProblem) -> Plan:
@@ -59,19 +62,13 @@ def _written(path: Path, problem: AnyProblem) -> Plan:
     return plan_from(path, problem)[0]  # type: ignore[arg-type]  # the kind that is left
 
 
-def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> ActionPlan:
-    """Return the plan of a file, for `problem` where that is given; raises `InputError`."""
-    plan, findings = read_plan(path, domain)
-    if plan is not None and problem is not None:
-        states = sorted(stated(problem).keys() & plan.model_fields_set - {"name", "metric"})
-        if states:
-            hint = "leave the problem out, or take this out of the file"
-            raise InputError(f"the plan states its problem itself: {', '.join(states)}", Location(str(path)), hint)
-        return plan.model_copy(update=stated(problem))
+def _read(path: Path, domain: AnyDomain, problem: Problem | None) -> tuple[ActionPlan, list[str]]:
+    """Return the plan of a file, for `problem` where that is given, and what is not imported; raises `PlanError`."""
+    plan, findings = read_plan(path, domain, problem=problem)
     errors = errors_in(findings)
     if plan is None or errors:
         raise PlanError("this plan cannot be run:\n" + "\n".join(map(str, errors)), Location(str(path)))
-    return plan
+    return plan, [str(each) for each in findings if each.rule in NOT_IMPORTED]
 
 
 def _problem(plan: ActionPlan, domain: AnyDomain, entities: Mapping[str, object]) -> AnyProblem:

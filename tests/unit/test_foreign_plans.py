@@ -52,6 +52,13 @@ FORMS = [
             for a, b in (("hall", "stairs"), ("stairs", "lab"))
         ]
     },
+    {
+        "executionModel": "sequential",
+        "steps": [
+            {"id": "1", "actionName": "go", "parameters": {"robot": "R2", "origin": "hall", "target": "stairs"}},
+            {"id": "2", "actionName": "go", "parameters": {"robot": "R2", "origin": "stairs", "target": "lab"}},
+        ],
+    },
     {"plan": {"steps": [{"step": "go(R2, hall, stairs)"}, {"step": "go(R2, stairs, lab)"}]}},
 ]
 

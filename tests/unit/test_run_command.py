@@ -384,6 +384,32 @@ def test_mistakes_in_a_plan_of_a_file_are_messages(
     assert "Traceback" not in err
 
 
+def test_a_plan_of_another_framework_is_carried_out(run: Run, lamps: Callable[..., Path], tmp_path: Path) -> None:
+    facts = {"objects": {"desk": "Lamp"}, "initial": ["wired(desk)"], "goal": "Light the desk", "executionModel": "dag"}
+    steps = [{"id": "7f-a", "actionName": "LIGHT", "parameters": {"Lamp": "desk"}, "dependencies": [], "mood": "calm"}]
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({**facts, "steps": steps}))
+    code, out, err = run(lamps(), "--plan", path, "--real")
+    assert (code, out.splitlines()[0]) == (Exit.NO_VERDICT, "succeeded    7f-a light(desk)"), err
+    assert "'mood' is not imported" in err
+    assert "nothing confirms 'Light the desk'" in err
+    assert "mood" not in run(lamps(), "--plan", path, "--real", "--quiet")[2]
+    path.write_text(json.dumps({**facts, "goal": ["on(desk)"], "steps": steps}))
+    assert run(lamps(), "--plan", path, "--real")[0] == Exit.OK
+
+
+def test_mistakes_in_a_plan_of_another_framework_are_messages(
+    run: Run, lamps: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "plan.json"
+    steps = [{"id": "a", "actionName": "ligth", "parameters": {"lamp": "desk"}, "dependencies": ["b"]}]
+    path.write_text(json.dumps({"executionModel": "dag", "steps": steps}, indent=1))
+    code, out, err = run(lamps(), "--plan", path, "--real")
+    assert (code, out) == (Exit.USAGE, "")
+    assert f"{path}:6:4: error: step 'a': there is no action 'ligth'" in err
+    assert f"{path}:11:5: error: step 'a': it depends on 'b', which is no step" in err
+
+
 ALARM = f"import signal; assert {{}}(signal.getitimer(signal.ITIMER_REAL)[0] > 5000); {LIGHT}"
 
 

@@ -17,7 +17,18 @@ from planner.errors import PlanError
 from planner.plan import Plan, Step
 from planner.records import dataclass
 
-_NAMES: Final = ("action", "name", "tool", "tool_name", "function", "step", "operator", "task")
+_NAMES: Final = (
+    "action",
+    "actionName",
+    "action_name",
+    "name",
+    "tool",
+    "tool_name",
+    "function",
+    "step",
+    "operator",
+    "task",
+)
 _ARGUMENTS: Final = ("arguments", "args", "parameters", "params", "input", "inputs", "tool_input", "kwargs", "objects")
 _LISTS: Final = ("steps", "plan", "actions", "tool_calls", "calls", "tasks")
 _MARK: Final = re.compile(r"^\s*(?:[-*•]\s+|(?:step\s*)?\d+\s*[.):]\s*)*", re.IGNORECASE)
