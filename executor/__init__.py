@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from executor.record.stored import Retention, RunInfo
     from executor.recovery.asking import Request
     from executor.recovery.policy import Recovery
-    from executor.world.context import Context, Memory
+    from executor.world.context import Context, Memory, MemoryChange
     from executor.world.hooks import HandlerCall, Proceed
     from executor.world.observers import CANNOT_SAY, Facts, Seen
     from executor.world.policy import Policy, Rate
@@ -69,6 +69,7 @@ __all__ = [
     "LanguageModel",
     "Learning",
     "Memory",
+    "MemoryChange",
     "Metrics",
     "Missing",
     "ModelClient",
@@ -142,7 +143,7 @@ _MODULES = {
     "record.stored": "Retention RunInfo",
     "recovery.asking": "Request",
     "recovery.policy": "Recovery",
-    "world.context": "Context Memory",
+    "world.context": "Context Memory MemoryChange",
     "world.hooks": "HandlerCall Proceed",
     "world.observers": "CANNOT_SAY Facts Seen",
     "world.policy": "Policy Rate",

@@ -170,7 +170,7 @@ class Run:
             rng,
             None if self._client is None else self._client.for_run(state.spent.asked),
         )
-        state.memory.listen(lambda *changed: self.emit(MemorySet(*changed)))
+        state.memory.listen(lambda key, value, relevance, step="": self.emit(MemorySet(key, value, relevance, step)))
         lacking = frozenset(executor.world.without_handler())
         ladder = Ladder(
             state, self.emit, asking, executor.recovery, lacking, Survey(state, lookout, self.emit), self.pricing

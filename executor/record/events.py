@@ -246,11 +246,12 @@ class ProvedImpossible:
 
 @dataclass(frozen=True, slots=True)
 class MemorySet:
-    """Working memory changed; `value` None takes the key out."""
+    """The handler of `step` changed working memory; `value` None takes the key out."""
 
     key: str
     value: Any
     relevance: float = 0.0
+    step: str = ""
 
 
 @dataclass(frozen=True, slots=True)

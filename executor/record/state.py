@@ -210,8 +210,8 @@ class RunState:
                 self._answer(question, answer)
             case ProvedImpossible(missing):
                 self.missing = missing
-            case MemorySet(key, value, relevance):
-                self.memory.restore(key, value, relevance)
+            case MemorySet(key, value, relevance, step):
+                self.memory.restore(key, value, relevance, at=at, step=step)
                 self.given -= {key}
             case RunEnded(status, reason):
                 self.status, self.reason, self.metrics = status, reason, event.metrics
@@ -312,7 +312,7 @@ class RunState:
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
         if event.status.is_done and event.result is not None:
-            self._remember(event.result.get("values") or {})
+            self._remember(event.result.get("values") or {}, event.step)
         if event.status in _RAN:
             self.beliefs.did(record.step)
             self.kept = self.kept.after(before, record.step) if self.kept is not None else None
@@ -352,9 +352,9 @@ class RunState:
             record.failed = (*record.failed, record.skill)
             self.failed_skills[record.step.action][record.skill] += 1
 
-    def _remember(self, values: Mapping[str, Any]) -> None:
+    def _remember(self, values: Mapping[str, Any], step: str = "") -> None:
         for key, value in values.items():
-            self.memory.restore(key, value)
+            self.memory.restore(key, value, at=self.at, step=step)
         self.given -= values.keys()
 
     def _changed_in_place(self, step: Step) -> set[Atom]:

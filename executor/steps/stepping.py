@@ -356,7 +356,7 @@ class Stepper:
             action=record.step.action,
             attempt=attempt,
             key=self.state.key_of(record),
-            memory=self.state.memory,
+            memory=self.state.memory.of_step(record.id),
             results=self.state.results,
             undoes=tuple([own(self.state.steps[id_].result or {}) for id_ in record.plan.undoes]),
             aborted=asyncio.Event(),

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.world.containment import plain_number, shown, text_from
@@ -20,21 +21,36 @@ CAPACITY: Final = 1000
 """Entries of a working memory, where nothing else is said."""
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A value that was set in working memory, when (in seconds since 1970), and by which step.
+
+    `at` is None in a memory that belongs to no run; `step` is empty for what the run was given when it began.
+    """
+
+    value: Any
+    at: float | None = None
+    step: str = ""
+
+
 @dataclass(slots=True)
 class _Entry:
-    value: Any
-    history: list[Any] = field(default_factory=list)
+    changes: list[MemoryChange] = field(default_factory=list)
     relevance: float = 0.0
+
+    @property
+    def value(self) -> Any:
+        return self.changes[-1].value
 
 
 class Memory:
-    """Working memory: values by name, each with those that it had before.
+    """Working memory: values by name, each with all changes that led to it.
 
     When there are more than `capacity` entries, the least relevant goes: that with the lowest stated relevance, among
     those the one that was set longest ago. Threads may share a memory. What it gives is a copy of what it has.
     """
 
-    def __init__(self, capacity: int = CAPACITY, on_set: Callable[[str, Any, float], None] | None = None) -> None:
+    def __init__(self, capacity: int = CAPACITY, on_set: Callable[..., None] | None = None) -> None:
         if capacity < 1:
             raise InputError(f"a working memory has room for one entry at least, not {capacity}")
         self.capacity = capacity
@@ -42,9 +58,18 @@ class Memory:
         self._on_set = on_set
         self._guard = threading.RLock()
 
-    def listen(self, on_set: Callable[[str, Any, float], None]) -> None:
-        """Have `on_set(key, value, relevance)` called instead of keeping what is set: it must call `restore`."""
+    def listen(self, on_set: Callable[..., None]) -> None:
+        """Have `on_set(key, value, relevance)` called instead of keeping what is set: it must call `restore`.
+
+        It gets the keyword `step` as well where a step sets the value.
+        """
         self._on_set = on_set
+
+    def of_step(self, step: str) -> Memory:
+        """Return the same memory for the step with the id `step`: what is set there counts as set by that step."""
+        found = Memory(self.capacity, partial(self._on_set or self.restore, step=step))
+        found._entries, found._guard = self._entries, self._guard
+        return found
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of `key`, or `default`."""
@@ -58,25 +83,23 @@ class Memory:
             raise InputError(f"working memory has values by name, and {shown(key)} is no text")
         (self._on_set or self.restore)(text_from(key), own(listed(value)), relevance)
 
-    def restore(self, key: str, value: Any, relevance: float = 0.0) -> None:
-        """Keep `value` under `key`, and tell nobody."""
+    def restore(self, key: str, value: Any, relevance: float = 0.0, *, at: float | None = None, step: str = "") -> None:
+        """Keep `value` under `key`, set `at` that time by `step`, and tell nobody; None takes the key out."""
         with self._guard:
-            entry = self._entries.pop(key, None)
+            entry = self._entries.pop(key, None) or _Entry()
             if value is None:
                 return
-            if entry is None:
-                entry = _Entry(value)
-            else:
-                entry.history.append(entry.value)
-            entry.value, entry.relevance = value, relevance
+            entry.changes.append(MemoryChange(value, at, step))
+            entry.relevance = relevance
             self._entries[key] = entry
             self._make_room(key)
 
-    def history(self, key: str) -> tuple[Any, ...]:
-        """Return the values that `key` has had, the oldest first and the present one last."""
+    def history(self, key: str) -> tuple[MemoryChange, ...]:
+        """Return the changes of `key` since it came into memory, the oldest first and the present value last."""
         with self._guard:
             entry = self._entries.get(key)
-            return () if entry is None else own((*entry.history, entry.value))
+            changes = [] if entry is None else entry.changes
+            return tuple([MemoryChange(own(each.value), each.at, each.step) for each in changes])
 
     def merge(self, values: Mapping[str, Any]) -> None:
         """Keep all of `values`."""
