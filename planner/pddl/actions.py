@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from planner.annotations import Final
-from planner.model import Action, Axiom, Equals, Formula, Variable
+from planner.model import TRUE, Action, Axiom, Equals, Formula, Outcome, Variable
 from planner.model.constraints import Stated
 from planner.model.formulas import conjunction
+from planner.pddl import refused
 from planner.pddl.conditions import check_length, read_condition, subtree
 from planner.pddl.declarations import read_head
 from planner.pddl.effects import Effects, read_effects
 from planner.pddl.lenient import warn
 from planner.pddl.parts import read_name, read_parts
 from planner.pddl.preferences import has_preferences, read_precondition
+from planner.pddl.refused import unsupported
 from planner.pddl.trees import Tree, quote
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
+from planner.records import replace
 
 _KEYS: Final = {
     ":parameters": "variables",
@@ -24,10 +27,11 @@ _KEYS: Final = {
 _WITHOUT_MEANING: Final = frozenset({":comment", ":documentation", ":name"})
 
 
-def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple[Action, tuple[Stated, ...]]:
+def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple[list[Action], tuple[Stated, ...]]:
     """Return the action that the section `tree` declares, and the preferences of its precondition.
 
-    No effect of it may write a predicate of `derived`. `:vars` of PDDL 1.2 are parameters like the others.
+    Where outcomes have conditions, there is a version of it for each case, all of one name. No effect of it may write a
+    predicate of `derived`. `:vars` of PDDL 1.2 are parameters like the others.
     """
     source = words.source
     name = read_name(source, tree, "an action")
@@ -39,11 +43,22 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
     requires, preferences = _precondition(precondition or [], words, scope, name)
     effects = Effects() if effect is None else read_effects(effect, words, scope, derived)
-    outcomes, cost = effects.outcomes(), tuple(effects.cost)
-    provides = outcomes[0].provides if outcomes else tuple(effects.provides)
-    when = effects.conditional()
-    action = Action(name, tuple(declared), requires, provides, when=when, cost=cost, outcomes=outcomes)
-    return action, preferences
+    when, cost = effects.conditional(), tuple(effects.cost)
+    action = Action(name, tuple(declared), requires, tuple(effects.provides), when=when, cost=cost)
+    if not effects.choices:
+        return [action], preferences
+    from planner.pddl import chances  # noqa: PLC0415 - few actions come out in several ways
+
+    if len(chances.conditions_of(effects.choices)) > chances.MOST_CONDITIONS:
+        raise unsupported(source, refused.MANY_CONDITIONS, tree)
+    return [_version(action, *each) for each in chances.versions(action.provides, effects.choices)], preferences
+
+
+def _version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]) -> Action:
+    """Return `action` where `demand` holds, of which these `outcomes` may come."""
+    requires = action.requires if demand == TRUE else conjunction([action.requires, demand])
+    several = outcomes if len(outcomes) > 1 else ()
+    return replace(action, requires=requires, provides=outcomes[0].provides, outcomes=several)
 
 
 def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:

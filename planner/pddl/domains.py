@@ -10,12 +10,14 @@ from planner.collector import collector_paused
 from planner.model import Action, DomainModel, Object
 from planner.model.constraints import Stated
 from planner.model.domain import Unfinished
+from planner.pddl import refused
 from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.lenient import warn
 from planner.pddl.names import free_name
 from planner.pddl.preferences import read_constraints
+from planner.pddl.refused import unsupported
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, quote
 from planner.pddl.typed import Types, read_types
@@ -67,13 +69,13 @@ def classical_domain(definition: Definition, *, last_counts: bool = False) -> tu
     for section in definition.all(":constants"):
         constants |= read_objects(section, types, constants)
     words = _vocabulary(definition, types, constants)
-    actions, preferences = _actions(definition, words, last_counts=last_counts)
+    actions, preferences, versions = _actions(definition, words, last_counts=last_counts)
     axioms = tuple([read_axiom(tree, words) for tree in definition.all(":derived")])
     objects = tuple(constants.values())
     predicates, functions = words.predicates, words.functions
     unfinished = Unfinished(constraints=tuple(_constraints(definition, words)), preferences=preferences)
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
-    return with_undeclared(replace(model, unfinished=unfinished), words), words
+    return with_undeclared(replace(model, unfinished=unfinished, versions=versions), words), words
 
 
 def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:
@@ -106,21 +108,24 @@ def _vocabulary(definition: Definition, types: Types, constants: dict[str, Objec
 
 def _actions(
     definition: Definition, words: Vocabulary, *, last_counts: bool
-) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]]]:
-    """Return the actions by name, and the preferences of their preconditions."""
+) -> tuple[dict[str, Action], dict[str, tuple[Stated, ...]], dict[str, str]]:
+    """Return the actions by name, the preferences of their preconditions, and which are versions of which."""
     derived = frozenset(map(derived_name, definition.all(":derived")))
     found: dict[str, Action] = {}
     preferences: dict[str, tuple[Stated, ...]] = {}
+    versions: dict[str, str] = {}
     trees = definition.all(":action")
     read = [read_action(tree, words, derived) for tree in trees]
-    taken = {action.name for action, _ in read}
-    for tree, (action, preferred) in zip(trees, read, strict=True):
-        name = action.name
-        if name in found and not last_counts:
-            name = free_name(name, taken)
-        if action.name in found:
+    taken = {action.name for (action, *_), _ in read}
+    for tree, ((first, *others), preferred) in zip(trees, read, strict=True):
+        if others and last_counts:
+            raise unsupported(words.source, refused.OUTCOMES_OF_TASKS, tree)
+        name = first.name if last_counts or first.name not in found else free_name(first.name, taken)
+        if first.name in found:
             which = "only this one counts" if last_counts else f"this one is read as {quote(name)}"
             warn(words.source, tree, 1, f"the action {quote(tree[1])} is declared twice; {which}")
-        found[name] = action if name == action.name else replace(action, name=name)
-        preferences[name] = preferred
-    return found, {name: preferred for name, preferred in preferences.items() if preferred}
+        names = [name, *(free_name(f"{name}-otherwise", taken) for _ in others)]
+        found |= {own: replace(each, name=own) for own, each in zip(names, (first, *others), strict=True)}
+        preferences |= dict.fromkeys(names, preferred)
+        versions |= dict.fromkeys(names[1:], name)
+    return found, {name: preferred for name, preferred in preferences.items() if preferred}, versions

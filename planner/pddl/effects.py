@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from itertools import product
 from math import prod
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Outcome, Variable, When
+from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
 from planner.model.formulas import conjunction
 from planner.model.numbers import exact_number
 from planner.pddl import refused
@@ -22,10 +20,7 @@ TOTAL_COST: Final = "total-cost"
 
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Option: TypeAlias = tuple[Decimal, list[Literal]]
-    """One of several effects, and how probable it is."""
+    from planner.pddl.chances import Choice, Option, Part
 
 
 @dataclass(slots=True)
@@ -35,18 +30,8 @@ class Effects:
     provides: list[Literal] = field(default_factory=list)
     when: list[_Branch] = field(default_factory=list)
     cost: list[CostTerm] = field(default_factory=list)
-    choices: list[list[Option]] = field(default_factory=list)
-    """For each effect of which one of several comes about, these, with their probabilities."""
-
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """Return what may come of the action, the intended outcome first; nothing where there is but one."""
-        if not self.choices:
-            return ()
-        found = []
-        for chosen in product(*self.choices):
-            literals = dict.fromkeys([*self.provides, *(each for _, some in chosen for each in some)])
-            found.append(Outcome(prod([chance for chance, _ in chosen], start=Decimal(1)), tuple(literals)))
-        return tuple(found)
+    choices: list[Choice] = field(default_factory=list)
+    """For each effect of which one of several comes about, these."""
 
     def conditional(self) -> tuple[When, ...]:
         """Return the conditional and universal effects that have any literal."""
@@ -96,22 +81,34 @@ class _Reader:
 
     def _chance(self, tree: Tree, scope: Scope, branch: _Branch) -> None:
         """Read an effect of several of which one comes about: `(oneof a b)`, `(probabilistic 0.3 a 0.7 b)`."""
-        if branch.literals is not self.found.provides:
-            raise unsupported(self.words.source, refused.CONDITIONAL_CHANCE, tree)
+        from planner.pddl import chances  # noqa: PLC0415 - few domains have such effects
+
         is_weighed = tree[0] == "probabilistic"
-        options: list[tuple[Decimal, list[Literal]]] = []
+        options: list[Option] = []
         for index in range(2 if is_weighed else 1, len(tree), 2 if is_weighed else 1):
-            inner = Effects()
-            _Reader(self.words, self.derived, inner).read(self._effect(tree, index), scope, _Branch(inner.provides))
-            if inner.when or inner.cost or inner.choices:
-                raise unsupported(self.words.source, refused.CONDITIONAL_CHANCE, tree)
-            chance = Decimal(read_number(self.words.source, tree, index - 1)) if is_weighed else Decimal(0)
-            options.append((chance, inner.provides))
+            parts, choices = self._option(tree, index, scope, branch)
+            options += chances.options(self.words.source, tree, index, parts, choices)
         if not options:
             raise self.words.source.error(f"{quote(tree[0])} has no effects here", tree, None, "name some")
-        self.found.choices.append(_weighed(options) if is_weighed else _alike(options))
-        if self.found.choices[-1][-1][0] < 0:
-            raise self.words.source.error("the probabilities add up to more than 1", tree, None, "make them smaller")
+        self.found.choices.append(chances.choice(self.words.source, tree, options))
+        if prod(map(len, self.found.choices)) > chances.MOST_OUTCOMES:
+            raise unsupported(self.words.source, refused.MANY_OUTCOMES, tree)
+
+    def _option(self, tree: Tree, index: int, scope: Scope, branch: _Branch) -> tuple[list[Part], list[Choice]]:
+        """Return what the effect at item `index` of `tree` comes to where `branch` does."""
+        inner = Effects()
+        start = _Branch([], branch.conditions, branch.variables) if branch.conditions or branch.variables else None
+        inner.when += [start] if start else []
+        _Reader(self.words, self.derived, inner).read(
+            self._effect(tree, index), scope, start or _Branch(inner.provides)
+        )
+        written = [_Branch(inner.provides), *inner.when]
+        if inner.cost:
+            raise unsupported(self.words.source, refused.COST_OF_OUTCOME, tree)
+        if any(each.variables for each in written if each.literals):
+            raise unsupported(self.words.source, refused.UNIVERSAL_CHANCE, tree)
+        parts = [(conjunction(each.conditions), tuple(each.literals)) for each in written if each.literals]
+        return parts, inner.choices
 
     def _refuse_conditions(self, tree: Tree) -> None:
         if tree[0] in ("or", "imply", "exists", "="):
@@ -224,17 +221,3 @@ _READERS: Final[dict[str, Callable[[_Reader, Tree, Scope, _Branch], None]]] = {
     "increase": _Reader.increase,
 }
 _KEYWORDS: Final = frozenset(_READERS) | frozenset(refused.EFFECTS)
-
-
-def _alike(options: list[Option]) -> list[Option]:
-    """Return `options` with the same probability each: nothing is said of theirs."""
-    share = (Decimal(1) / len(options)).quantize(Decimal("1e-9"))
-    first = [(share, literals) for _, literals in options[:-1]]
-    return [*first, (1 - share * len(first), options[-1][1])]
-
-
-def _weighed(options: list[Option]) -> list[Option]:
-    """Return `options`, the most likely first, and that nothing comes about for what is left of 1."""
-    left = Decimal(1) - sum([chance for chance, _ in options], Decimal(0))
-    found = sorted([each for each in options if each[0]], key=lambda each: -each[0])
-    return [*found, (left, [])] if left else found

@@ -11,6 +11,7 @@ from planner.pddl import refused
 from planner.pddl.conditions import is_number
 from planner.pddl.definitions import Definition
 from planner.pddl.effects import TOTAL_COST
+from planner.pddl.lenient import warn
 from planner.pddl.refused import unsupported
 from planner.pddl.trees import Tree, nearest, quote
 from planner.records import dataclass, field
@@ -41,6 +42,9 @@ def read_metric(definition: Definition) -> Weights:
             return Weights(Metric.LENGTH)
         case [_, "minimize", [str(name)] | str(name)] if name == TOTAL_COST:
             return Weights(Metric.COST)
+        case [_, "maximize", ["reward"] | "reward"]:
+            warn(definition.source, section, None, "the reward is left out: what counts is that the goal is reached")
+            return Weights(Metric.LENGTH)
         case [_, "minimize" | "maximize", list(tree)]:
             return _weights(definition, section, tree)
         case [_, "minimize" | "maximize", _]:

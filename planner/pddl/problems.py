@@ -26,7 +26,7 @@ from planner.pddl.vocabulary import Vocabulary
 from planner.records import replace
 
 SECTIONS: Final = (":domain", ":objects", ":init", ":goal", ":constraints", ":metric")
-WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant"})
+WITHOUT_MEANING: Final = frozenset({":requirements", ":length", ":situation", ":irrelevant", ":goal-reward"})
 """Sections that say nothing about which plans there are: hints to some planner, or what the domain says already."""
 
 

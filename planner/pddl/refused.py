@@ -61,9 +61,22 @@ INITIAL: Final[dict[str, Reason]] = {
 
 NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
 NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
-CONDITIONAL_CHANCE: Final[Reason] = (
-    "outcome that is conditional, quantified or has costs",
-    "declare 'outcomes' in Python or YAML",
+UNIVERSAL_CHANCE: Final[Reason] = (
+    "outcome for all objects of a variable",
+    "write its effects for each object, without 'forall'",
+)
+COST_OF_OUTCOME: Final[Reason] = (
+    "cost that depends on the outcome",
+    "write the '(increase (total-cost) …)' beside the outcomes, as it is on the average",
+)
+MANY_OUTCOMES: Final[Reason] = ("action with more than 1000 outcomes", "let fewer effects come about independently")
+MANY_CONDITIONS: Final[Reason] = (
+    "action whose outcomes have more than 6 conditions",
+    "write an action for each case, with the conditions in its ':precondition'",
+)
+OUTCOMES_OF_TASKS: Final[Reason] = (
+    "outcome under a condition, in hierarchical domains,",
+    "write an action for each case, with the condition in its ':precondition'",
 )
 CONDITIONAL_COST: Final[Reason] = ("cost under a condition", _NUMERIC)
 COST_ARITHMETIC: Final[Reason] = ("cost by other arithmetic than '+'", _NUMERIC)

@@ -47,15 +47,15 @@ def with_counted_preferences(domain: DomainModel, worth: Mapping[str, Number], w
     Preferences that the metric does not count are left out. Plans call all these actions by the name of the file's.
     """
     actions: dict[str, Action] = {}
-    versions: dict[str, str] = {}
+    versions = dict(domain.versions)
     taken = set(domain.actions)
     for name, action in domain.actions.items():
         counted = [each for each in domain.unfinished.preferences.get(name, ()) if worth.get(each.preference)]
         for version in _versions(action, list(instances(counted, words)), worth, taken):
             actions[version.name] = version
             if version.name != name:
-                versions[version.name] = name
-    return replace(domain, actions=actions, versions=versions) if versions else domain
+                versions[version.name] = domain.versions.get(name, name)
+    return replace(domain, actions=actions, versions=versions) if len(actions) > len(domain.actions) else domain
 
 
 def _versions(

@@ -12,8 +12,11 @@ from htn.verify import validate as validate_htn
 from planner import decide, load, solve, validate
 from planner.cli import main
 from planner.errors import PddlError, UnsupportedError
+from planner.model import Atom
 from planner.pddl.lenient import FileWarning
+from planner.pddl.plans import read_plan, write_plan
 from planner.plan import Status
+from planner.uncertain.declared import Declared
 
 HDDL = """(define (domain d) (:requirements :hierarchy) (:predicates (p) (q))
  (:task top :parameters ())
@@ -163,20 +166,18 @@ CHANCES = "(define (domain d) (:requirements :strips) (:predicates (p) (q) (r)) 
         ("(oneof (p) (q) (r))", {"p": "0.333333333", "q": "0.333333333", "r": "0.333333334"}),
         ("(probabilistic 0.3 (p) 0.7 (q))", {"q": "0.7", "p": "0.3"}),
         ("(probabilistic 0.3 (p) 0.5 (q))", {"q": "0.5", "p": "0.3", "": "0.2"}),
-        ("(probabilistic 1/4 (p))", None),
+        ("(probabilistic 1/4 (p))", {"": "0.75", "p": "0.25"}),
+        ("(probabilistic 1/3 (p) 1/3 (q))", {"p": "0.333333333", "q": "0.333333333", "": "0.333333334"}),
+        ("(oneof (p) (p) (q))", {"p": "0.666666667", "q": "0.333333333"}),
+        ("(oneof (p) (probabilistic 0.5 (q) 0.5 (oneof (r) (p))))", {"p": "0.625", "q": "0.25", "r": "0.125"}),
         (
             "(and (oneof (p) (q)) (probabilistic 0.25 (r)))",
             {"p r": "0.125", "p": "0.375", "q r": "0.125", "q": "0.375"},
         ),
     ],
 )
-def test_chances_become_outcomes(tmp_path: Path, effect: str, outcomes: dict[str, str] | None) -> None:
-    text = CHANCES.format(effect=effect)
-    if outcomes is None:
-        with pytest.raises(PddlError):
-            loaded(tmp_path, text, PDDL.format(init="", goal="(q)"))
-        return
-    problem, told = loaded(tmp_path, text, PDDL.format(init="", goal="(q)"))
+def test_chances_become_outcomes(tmp_path: Path, effect: str, outcomes: dict[str, str]) -> None:
+    problem, told = loaded(tmp_path, CHANCES.format(effect=effect), PDDL.format(init="", goal="(q)"))
     found = problem.domain.actions["a"].outcomes
     short = {" ".join(str(each).replace("not ", "-") for each in one.provides): one.probability for one in found}
     assert short == {name: Decimal(chance) for name, chance in outcomes.items()}
@@ -198,13 +199,71 @@ def test_policies_solve_what_may_come_out_in_several_ways(tmp_path: Path) -> Non
     [
         ("(probabilistic 0.6 (p) 0.7 (q))", PddlError),
         ("(probabilistic 0.6)", PddlError),
-        ("(oneof (p) (when (q) (r)))", UnsupportedError),
-        ("(when (p) (oneof (p) (q)))", UnsupportedError),
+        ("(probabilistic 1/0 (p))", PddlError),
+        ("(probabilistic 1/x (p))", PddlError),
+        (f"(probabilistic 1/{'9' * 5000} (p))", PddlError),
+        ("(probabilistic -0.5 (p))", PddlError),
+        ("(probabilistic)", PddlError),
+        ("(oneof)", PddlError),
+        ("(oneof (p) (forall (?x) (p)))", UnsupportedError),
+        ("(forall (?x) (oneof (p) (q)))", UnsupportedError),
+        ("(oneof (p) (increase (total-cost) 2))", UnsupportedError),
+        ("(oneof (p) (when (q) (increase (total-cost) 2)))", UnsupportedError),
+        (f"(and {'(oneof (p) (q)) ' * 10})", UnsupportedError),
+        (f"(oneof (p) {' '.join(f'(when (= a o{number}) (q))' for number in range(7))})", UnsupportedError),
     ],
 )
 def test_chances_that_mean_nothing_or_too_much(tmp_path: Path, effect: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        loaded(tmp_path, CHANCES.format(effect=effect), PDDL.format(init="", goal="(q)"))
+    objects = PDDL.replace("(:objects a b)", f"(:objects a b {' '.join(f'o{number}' for number in range(7))})")
+    with pytest.raises(error, match=r"d\.pddl:1:"):
+        loaded(tmp_path, CHANCES.format(effect=effect), objects.format(init="", goal="(q)"))
+
+
+VERSIONS = """(define (domain d) (:predicates (armed) (broken) (dry) (p) (done))
+ (:action put :effect (and (done) {effect}))
+ (:action disarm :precondition ({disarm}) :effect (not (armed))))"""
+
+
+@pytest.mark.parametrize(
+    "effect",
+    ["(probabilistic 2/5 (when (armed) (broken)))", "(when (armed) (probabilistic 0.4 (broken) 0.1 (when (dry) (p))))"],
+)
+@pytest.mark.parametrize(("disarm", "success"), [("armed", 1), ("done", 0.6)])
+def test_conditional_chances_make_versions_of_the_action(
+    tmp_path: Path, effect: str, disarm: str, success: float
+) -> None:
+    """As in the competition's exploding blocksworld."""
+    goal = PDDL.format(init="(armed)", goal="(and (done) (not (broken)))")
+    problem, told = loaded(tmp_path, VERSIONS.format(effect=effect, disarm=disarm), goal)
+    assert told == []
+    assert decide(problem).expect_policy().success == pytest.approx(success)
+    assert set(problem.domain.versions.values()) == {"put"}
+    declared = Declared(problem)
+    (put,) = [step for step in declared.initial.applicable() if step.action != "disarm"]
+    ways = [(share, Atom("broken") in after.facts) for share, after in declared.outcomes(declared.initial, put)]
+    assert sum(share for share, is_broken in ways if is_broken) == pytest.approx(0.4)
+    assert sum(share for share, is_broken in ways if not is_broken) == pytest.approx(0.6)
+
+
+def test_plans_call_the_versions_of_an_action_by_its_name(tmp_path: Path) -> None:
+    domain = VERSIONS.format(effect="(probabilistic 0.4 (when (armed) (broken)))", disarm="done")
+    problem, _ = loaded(tmp_path, domain, PDDL.format(init="", goal="(done)"))
+    assert [step.action for step in solve(problem).expect_plan().steps] == ["put-otherwise"]
+    assert write_plan(solve(problem).expect_plan()) == "(put)\n; cost = 1\n"
+    assert [step.action for step in read_plan("(put)", problem).steps] == ["put-otherwise"]
+
+
+def test_the_reward_of_a_goal_is_left_out(tmp_path: Path) -> None:
+    goal = PDDL.replace(" (:goal", "\n (:goal-reward 100) (:metric maximize (reward))\n (:goal")
+    problem, told = loaded(tmp_path, CHANCES.format(effect="(oneof (p) (q))"), goal.format(init="", goal="(q)"))
+    assert told == ["p.pddl:2:21: the reward is left out: what counts is that the goal is reached"]
+    assert decide(problem).expect_policy().success == 1
+
+
+def test_hierarchies_have_no_conditional_chances(tmp_path: Path) -> None:
+    domain = HDDL.format(order=":ordering", more="").replace(":effect (p)", ":effect (oneof (p) (when (q) (p)))")
+    with pytest.raises(UnsupportedError, match=r"in hierarchical domains, at .*d\.hddl:4:2; write an action for each"):
+        loaded(tmp_path, domain, TASKS, "hddl")
 
 
 def test_the_command_says_warnings_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
