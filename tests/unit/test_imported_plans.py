@@ -227,6 +227,37 @@ def test_what_is_wrong_is_told_with_its_place_in_the_document(name):
     assert not path or str(found.path[-1]) in line or isinstance(found.path[-1], int)
 
 
+JUNK = [None, -1, 10**30, "{{", "x", [None], {1: []}, {"a": {}}]
+
+
+def paths(part, path=()):
+    """Yield the path of each part of a document."""
+    for key, each in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+        yield (*path, key)
+        yield from paths(each, (*path, key))
+
+
+def replaced(part, path, value):
+    """Return a copy of `part` with `value` where `path` leads."""
+    if not path:
+        return value
+    found = copy.copy(part)
+    found[path[0]] = replaced(part[path[0]], path[1:], value)
+    return found
+
+
+def test_no_value_anywhere_ends_reading_by_an_exception():
+    whole = changed(0, retryPolicy={"maxRetries": 2, "onError": "skip"}, creates={}, status="pending")
+    whole["metadata"] = {"priority": 2, "createdAt": 1, "constraints": [{"type": "cost", "value": 1}]}
+    whole["steps"].append({"id": "o", "actionName": "OPEN_TICKET", "parameters": {"room": "hall"}})
+    places = list(paths(whole))
+    assert len(places) > 30
+    for path in places:
+        for value in JUNK:
+            _, findings = read_plan(replaced(whole, path, value), DESK)
+            assert all(str(each) for each in findings)
+
+
 def test_each_mistake_is_told_once():
     given = changed(0, actionName="x", dependencies=["y"], parameters={"z": 1})
     _, findings = read_plan(given, DESK)

@@ -37,6 +37,8 @@ MODELS: Final = {
 """Execution models of others, as `folded` writes them, with ours."""
 LIMITS: Final = {"cost": "cost", "budget": "cost", "tokens": "tokens", "time": "duration", "duration": "duration"}
 """Types of constraints, with the limits of our metadata."""
+LATEST: Final = 10**14
+"""The latest time that is imported, in milliseconds since 1970: in the year 5138."""
 _WRAPPERS: Final = ("plan", "actionPlan", "action_plan")
 _STEPS: Final = ("steps", "actions")
 _MARKS: Final = frozenset({"actionName", "action_name", "dependencies", "dependsOn"})
@@ -82,7 +84,8 @@ def import_plan(
     found = Imported()
     top = Here(found.notes, path)
     stated = given.get("objects")
-    names = Names(domain, {*objects, *(each.name for each in domain.constants), *(stated or {})})
+    own = [each for each in stated if isinstance(each, str)] if isinstance(stated, Mapping) else []
+    names = Names(domain, {*objects, *own, *(each.name for each in domain.constants)})
     key, steps = _steps_in(given)
     if not steps:
         top.refuse("form", "the plan has no list of steps", 'write "steps": [{"id": "s1", "actionName": "…"}]')
@@ -172,7 +175,7 @@ def _import_metadata(value: Any, here: Here, found: Imported) -> None:
             _import_limit(each, here.at(number), found)
     elif word == "priority" and isinstance(value, int):
         found.put(here, value, "metadata", "priority")
-    elif word == "createdat" and is_number(value):
+    elif word == "createdat" and is_number(value) and 0 <= value <= LATEST:
         found.put(here, datetime.fromtimestamp(here.seconds(value), UTC).isoformat(), "metadata", "created")
     elif word == "estimatedduration" and is_number(value):
         found.put(here, here.seconds(value), "metadata", "estimated_duration")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final
 
 from executor.checks.importing.here import Here, Part
-from executor.plans.action_plan import PlanStep
+from executor.plans.action_plan import PlanStep, StepPolicy
 from executor.plans.references import REFERENCE
 from planner.declare import resolve_action
 from planner.declare.names import folded
@@ -36,6 +36,7 @@ MILLISECONDS: Final = {"timeoutms": "timeout", "backoffms": "backoff", "maxbacko
 DOUBLING: Final = 2
 """The multiplier of our pauses between attempts."""
 _OURS: Final = frozenset(PlanStep.model_fields) - {"id", "action", "arguments", "parameters", "depends_on", "creates"}
+_OUR_POLICY: Final = frozenset(StepPolicy.model_fields) - {"on_error"}
 
 
 @dataclass(slots=True)
@@ -46,6 +47,8 @@ class Names:
     known: set[str]
     created: dict[str, dict[str, str]] = field(default_factory=dict)
     _alike: dict[str, list[str]] = field(init=False, default_factory=dict)
+    _creators: dict[str, str] = field(init=False, default_factory=dict)
+    _numbers: Iterator[int] = field(init=False, default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
         for name in self.known:
@@ -67,22 +70,22 @@ class Names:
         """Give a placeholder to each object that a step creates; `stated` are those that it has already."""
         found = self.created[id_] = dict(stated) if isinstance(stated, Mapping) else {}
         for name in [each.removeprefix("?") for each in (action.creates if action else ())]:
-            number = 1
-            while f"new-{name}-{number}" in self.known:
-                number += 1
-            found.setdefault(name, f"new-{name}-{number}")
-        self.known |= set(found.values())
+            if name not in found:
+                found[name] = next(each for at in self._numbers if (each := f"new-{name}-{at}") not in self.known)
+        placeholders = [each for each in found.values() if isinstance(each, str)]
+        self.known.update(placeholders)
+        self._creators.update(dict.fromkeys(placeholders, id_))
 
     def creators(self, names: Iterable[str]) -> set[str]:
         """Return the steps that create the objects with these placeholders."""
-        wanted = set(names)
-        return {id_ for id_, those in self.created.items() if wanted & set(those.values())}
+        return {self._creators[each] for each in names if each in self._creators}
 
 
 def ids_of(steps: Sequence[Any]) -> list[str]:
     """Return the ids of `steps`: those that they state, and s1, s2, … for the others."""
     stated = [_stated_id(each) for each in steps]
-    free = (name for number in count(1) if (name := f"s{number}") not in stated)
+    taken = set(stated)
+    free = (name for number in count(1) if (name := f"s{number}") not in taken)
     return [next(free) if each is None else each for each in stated]
 
 
@@ -108,7 +111,7 @@ def import_step(given: Any, here: Here, names: Names) -> Part:
         said = (
             f"{key!r} is {kind_of(name)}"
             if key
-            else f"found {', '.join(given) if _is_mapping(given) else kind_of(name)}"
+            else f"found {', '.join(map(str, given)) if _is_mapping(given) else kind_of(name)}"
         )
         here.refuse("form", f"the step names no action: {said}", 'write "actionName": "…"')
     part.put(here if key is None else here.at(key), name if isinstance(name, str) else "", "action")
@@ -197,7 +200,7 @@ def _import_policy(value: Any, here: Here, part: Part) -> None:
     if word in ("retrypolicy", "policy") and isinstance(value, Mapping):
         part.places["policy",] = here.path
         for key, each in value.items():
-            if word == "policy" and key in ("timeout", "retries", "backoff", "longest", "jitter"):
+            if word == "policy" and key in _OUR_POLICY:
                 part.put(here.at(key), each, "policy", key)
             else:
                 _import_policy(each, here.at(key), part)
