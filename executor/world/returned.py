@@ -2,7 +2,8 @@
 
 A dict, a pydantic model or a dataclass with a field `success` is a result: fields of `ActionResult` are taken over, and
 `data` keeps all others. Any other is data; but it fails its step where it says in a common way that nothing was done:
-`ok` is False, `isError` is True, `error` has a text, or `status` is "error" or "failed".
+`ok` is False, `isError` is True, `error` has a text, or `status` is "error" or "failed". Objects of other classes are
+data as well, and fail their step where an attribute is such a verdict.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from planner.errors import InputError
 
 FIELDS: Final = frozenset(ActionResult.__match_args__)
 _DONE: Final = ActionResult()
-_VERDICTS: Final = {"success": True, "succeeded": True, "successful": True, "ok": True, "iserror": False}
+_VERDICTS: Final = {
+    **dict.fromkeys(("success", "succeeded", "successful", "issuccess", "ok", "isok"), True),
+    **dict.fromkeys(("iserror", "haserror"), False),
+}
 """Fields, as `folded` writes them, with what they are where something was done."""
 _FAILURES: Final = frozenset({"error", "errored", "fail", "failed", "failure"})
 """What a field `status` says where it was not."""
-_REASONS: Final = ("error", "errormessage", "message", "reason", "detail", "text", "content")
+_REASONS: Final = ("error", "errormessage", "message", "reason", "detail", "errors", "text", "content")
 """Fields that may say why it was not, the likeliest first."""
-_ATTRIBUTES: Final = ("success", "ok", "is_error")
-"""Verdicts that a class may compute, as properties."""
+_ATTRIBUTES: Final = ("success", "ok", "is_success", "is_error")
+"""Attributes of objects that are verdicts: those of models and dataclasses may be computed, as properties."""
 _LONGEST: Final = 16
 """Characters of the names of all these fields at most."""
 _NEAR: Final = 0.85
@@ -41,24 +45,30 @@ _NEAR: Final = 0.85
 def result_of(returned: Any) -> ActionResult:
     """Return what a handler `returned` as a result.
 
-    `None` is success, a bool says so itself, and a text is its text. Dicts, pydantic models and dataclasses are read as
-    this module says; all else is data. Raises `InputError` where a field has a value that it cannot have.
+    `None` is success, a bool says so itself, a text is its text, and all else is read as this module says. Raises
+    `InputError` where a field has a value that it cannot have.
     """
     kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
     if issubclass(kind, ActionResult):
         return returned  # type: ignore[no-any-return]  # it is one
     if returned is None:
         return _DONE
-    if kind is bool:
-        return ActionResult(success=returned, error="" if returned else "the handler returned False")
+    if _is_bool(returned):
+        return ActionResult(success=bool(returned), error="" if returned else "the handler returned False")
     if issubclass(kind, str):
         return ActionResult(text=returned, data=text_from(returned))
     if issubclass(kind, GeneratorType | AsyncGeneratorType):
         raise InputError("the handler returned a generator", hint="return what it yields, as a list")
     given = _fields_of(returned, kind)
     if given is None:
-        return ActionResult(data=returned)
+        return _read_data(_attributes_of(returned, kind), returned)
     return _read_result(given, returned) if "success" in given else _read_data(given, returned)
+
+
+def _is_bool(value: Any) -> bool:
+    """Return whether `value` is True or False, numpy's included."""
+    kind = type(value)
+    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
 
 
 def result_from(kept: Mapping[str, Any]) -> ActionResult:
@@ -85,9 +95,22 @@ def _fields_of(returned: Any, kind: type[Any]) -> Mapping[Any, Any] | None:
     return found
 
 
+def _attributes_of(returned: Any, kind: type[Any]) -> dict[str, Any]:
+    """Return the verdicts that an object has as attributes, such as `ok` of an HTTP response, and its reasons."""
+    if kind.__module__ == "builtins":
+        return {}
+
+    def get(name: str) -> Any:
+        return attempt(lambda: getattr(returned, name, None), None)
+
+    found = {name: value for name in _ATTRIBUTES if type(value := get(name)) is bool}
+    reasons = ("error", "message", "reason") if found else ()
+    return found | {name: value for name in reasons if type(value := get(name)) is str}
+
+
 def _read_result(given: Mapping[Any, Any], whole: Any) -> ActionResult:
     """Return the result that `given`, the fields of `whole`, states by `success`."""
-    if not isinstance(given["success"], bool):
+    if not _is_bool(given["success"]):
         raise InputError(f"success is True or False, not {shown(given['success'])}")
     found = {name: value for name, value in given.items() if name in FIELDS and value is not None}
     others = {name: value for name, value in given.items() if name not in FIELDS}
@@ -150,7 +173,7 @@ def _short(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield the fields that may be a verdict: name, name as `folded` writes it, and value."""
     for name, value in given.items():
         if issubclass(type(name), str) and len(name) <= _LONGEST:
-            yield name, folded(name), value
+            yield name, folded(name), bool(value) if _is_bool(value) else value
 
 
 def _is_affirmed(given: Mapping[Any, Any]) -> bool:

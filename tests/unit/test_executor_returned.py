@@ -3,8 +3,9 @@
 import asyncio
 import dataclasses
 import enum
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
+import numpy as np
 import pytest
 from pydantic import BaseModel, computed_field
 
@@ -63,6 +64,21 @@ class ToolResult(BaseModel):
     isError: bool = False  # noqa: N815 - as the protocol names it
 
 
+class Pair(NamedTuple):
+    success: bool
+    error: str
+
+
+class Response:
+    """What HTTP clients return."""
+
+    def __init__(self, *, ok, reason):
+        self.ok = ok
+        self.reason = reason
+
+    success = "a class attribute that is no verdict"
+
+
 class State(enum.Enum):
     DONE = "done"
     FAILED = 2
@@ -104,6 +120,8 @@ class Job:
         (Computed(()), {}),
         (ToolResult(content=[]), {"data": ToolResult(content=[])}),
         (Job(State.DONE), {"data": Job(State.DONE)}),
+        (Pair(True, ""), {"data": Pair(True, "")}),
+        ((found := Response(ok=True, reason="OK")), {"data": found}),
     ],
     ids=str,
 )  # fmt: skip
@@ -142,6 +160,13 @@ def test_a_success_keeps_all_that_it_says(returned, fields):
         (Answer(success=False, error=ValueError("card declined")), "ValueError: card declined"),
         (Computed(("card declined",)), "the handler returned a result in which 'success' is False"),
         (ComputedModel(faults=("card declined",)), "the handler returned a result in which 'ok' is False"),
+        (Pair(False, "card declined"), "card declined"),
+        (np.bool_(False), "the handler returned False"),
+        ({"success": np.bool_(False), "error": "card declined"}, "card declined"),
+        ({"ok": np.bool_(False), "error": "card declined"}, "card declined"),
+        (Pair(True, "card declined"), "the result says that it succeeded, but 'error' is 'card declined'"),
+        (Response(ok=False, reason="Payment Required"), "Payment Required"),
+        ({"isSuccess": False, "errors": ["card", "declined"]}, "card\ndeclined"),
         (Job(State.FAILED), "the handler returned a result in which 'status' is <State.FAILED: 2>"),
     ],
     ids=str,
