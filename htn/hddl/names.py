@@ -26,7 +26,7 @@ class HtnNames:
         does not depend on the problem.
         """
         source = domain.classical
-        constants = _table([each.name for each in source.constants])
+        constants = _table([*(each.name for each in source.constants), *source.unfinished.undeclared])
         objects = [each.name for each in problem.classical.objects if each.name not in constants] if problem else []
         (others,) = distinct([objects], {*RESERVED, *constants.values()})
         actions, tasks = distinct([source.actions, domain.tasks], set(RESERVED))

@@ -6,6 +6,7 @@ from htn.hddl.renamed import renamed_domain, renamed_problem
 from htn.model import HtnDomain, HtnProblem, Method, Network, Task
 from planner.creation import refuse_creation
 from planner.model import TRUE, DomainModel, Metric, Problem
+from planner.model.domain import refuse_unfinished
 from planner.pddl.expressions import atom, block, conjoined, variables
 from planner.pddl.writer import actions, declared, initial, metric, opening, requirements
 from planner.records import replace
@@ -17,6 +18,7 @@ def write_domain(domain: HtnDomain) -> str:
     Requirements are the fewest that say what is used. Raises `UnsupportedError` for what cannot be said: objects that
     actions create, costs that Python computes.
     """
+    refuse_unfinished(domain.classical, "in HDDL")
     written = renamed_domain(_plain_domain(domain))
     classical, methods = written.classical, written.methods.values()
     costs = _has_costs(classical)

@@ -63,7 +63,7 @@ def documents_of(item: AnyDomain | AnyProblem, *, domain: bool) -> list[dict[str
 
 def domain_document(domain: DomainModel) -> dict[str, Any]:
     """Return the document of `domain`."""
-    refuse_unfinished(domain, "in a document")
+    refuse_unfinished(domain, "in a document", with_objects=True)
     constants = frozenset(each.name for each in domain.constants)
     for name in (*domain.predicates, *domain.functions, *domain.actions):
         if not is_atom_name(name):

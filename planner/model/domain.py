@@ -117,12 +117,20 @@ class DomainModel:
         return frozenset(axiom.predicate for axiom in self.axioms)
 
 
-def refuse_unfinished(domain: DomainModel, language: str) -> None:
-    """Raise `UnsupportedError` where the text of `domain` alone would lose what only problems complete."""
+def refuse_unfinished(domain: DomainModel, language: str, *, with_objects: bool = False) -> None:
+    """Raise `UnsupportedError` where the text of `domain` alone would lose what only problems complete.
+
+    `with_objects` where the language wants all objects that a domain names to be declared.
+    """
     unfinished = domain.unfinished
-    if unfinished.constraints or unfinished.preferences:
-        what = "constraints" if unfinished.constraints else "preferences in preconditions"
-        raise UnsupportedError(f"{what} of the domain '{domain.name}' alone, {language}", "give a problem as well")
+    parts = {
+        "constraints": unfinished.constraints,
+        "preferences in preconditions": unfinished.preferences,
+        "undeclared objects": with_objects and unfinished.undeclared,
+    }
+    for what, found in parts.items():
+        if found:
+            raise UnsupportedError(f"{what} of the domain '{domain.name}' alone, {language}", "give a problem as well")
 
 
 @kept_with_domain

@@ -39,7 +39,7 @@ class Names:
     def of(cls, problem: Problem) -> Names:
         """Return the names for `problem`: legal ones stay, others are changed, and all are different."""
         domain = problem.domain
-        objects = [item.name for item in problem.all_objects]
+        objects = [*(item.name for item in problem.all_objects), *domain.unfinished.undeclared]
         kinds: list[Iterable[str]] = [domain.types, domain.predicates, domain.functions, domain.actions, objects]
         types, predicates, functions, actions, named_objects = distinct(kinds, set(RESERVED))
         bound = dict.fromkeys(variable.name[1:] for variable in variables_of(domain, [problem.goal.hard]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htn import hddl
+from htn.hddl.writer import write_domain as write_hddl
 from htn.model import HtnProblem
 from htn.verify import validate as validate_decomposition
 from planner import load, pddl
@@ -295,6 +296,30 @@ def test_problems_that_no_reader_of_pddl_made_do_not_lose_what_the_domain_demand
 def test_the_domain_alone_is_not_written_without_what_it_demands(domain, write):
     with pytest.raises(UnsupportedError, match=r"of the domain 'd' alone, in .*; give a problem as well"):
         write(domain())
+
+
+def test_the_domain_alone_is_written_with_the_objects_that_it_names():
+    text = write_domain(pddl.parse_domain(NAMED, "d.pddl"), costs=True)
+    problem = "(define (problem p) (:domain d) (:objects lab hall - place) (:init (at hall)) (:goal (at lab)))"
+    with pytest.warns(FileWarning):
+        assert steps_of(read_pddl(text, problem)) == ["go()"]
+    hierarchy = hddl.parse_domain(HIERARCHY.format(network=":ordered-subtasks (and (turn east) (look))"))
+    with pytest.warns(FileWarning):
+        assert steps_of(read_hddl(write_hddl(hierarchy), TOP)) == ["go(east)", "look()"]
+
+
+def test_documents_declare_all_objects():
+    for domain in (pddl.parse_domain(NAMED), hddl.parse_domain(HIERARCHY.format(network=":subtasks (turn east)"))):
+        with pytest.raises(UnsupportedError, match="undeclared objects of the domain 'd' alone, in a document"):
+            write_yaml(domain)
+
+
+def test_a_hierarchical_domain_alone_is_not_written_without_its_preferences():
+    text = DECLARED.replace(":precondition (p east)", ":precondition (preference w (p east))")
+    with pytest.warns(FileWarning):
+        domain = hddl.parse_domain(text.format(network=":ordered-subtasks (look)"))
+    with pytest.raises(UnsupportedError, match="of the domain 'd' alone, in HDDL; give a problem as well"):
+        write_hddl(domain)
 
 
 def test_a_problem_in_python_declares_what_the_domain_names():
