@@ -124,6 +124,12 @@ def test_a_sequence_stays_in_its_order_and_a_dependency_against_it_is_an_error()
     assert [step.id for step in plan.steps] == ["s1", "s2"]
 
 
+def test_without_an_execution_model_steps_follow_each_other_as_they_depend():
+    for given in (changed(executionModel=...), changed(executionModel=None)):
+        plan, _ = read(given)
+        assert (plan.model, [step.id for step in plan.steps]) == ("sequential", ["a-1", "b-2"])
+
+
 def test_what_a_step_creates_reaches_later_steps():
     steps = [
         {"id": "close", "actionName": "CLOSE_TICKET", "parameters": {"ticket": "{{open.created.ticket}}"}},
@@ -165,6 +171,13 @@ def test_a_goal_in_words_is_never_more_than_unverified():
     assert "nothing confirms 'Tell everybody'" in outcome.reason
 
 
+def test_conditions_beside_a_sentence_stay_conditions():
+    plan, left = read(changed(goal=["mailed(hall)", "Tell everybody"]))
+    assert left == ["goal-in-words"]
+    assert plan.goal.hard == ("mailed(hall)",)
+    assert plan.basis.unverified == {"Tell everybody": ()}
+
+
 def test_a_problem_says_what_the_goal_in_words_means():
     problem = DESK.problem(objects={"hall": "room"}, goal=["mailed(hall)"])
     given = changed(goal="Tell everybody", objects=...)
@@ -189,6 +202,8 @@ WRONG = {
         "steps[1].parameters",
         "lacks the argument 'room'",
     ),
+    "no parameters": (changed(1, parameters=...), "steps[2].parameters", "lacks a value for 'max_count'"),
+    "nothing as parameters": (changed(1, params=None, parameters=...), "steps[2].params", "lacks a value for 'max_count'"),
     "unknown parameter": (changed(1, parameters={"max_count": 1, "mode": 2}), "steps[2].parameters.mode", "no data parameter"),
     "wrong type": (changed(1, parameters={"maxCount": "many"}), "steps[2].parameters.maxCount", "cannot be 'many'"),
     "twice": (changed(1, parameters={"maxCount": 1, "max_count": 2}), "steps[2].parameters.max_count", "given twice"),
@@ -223,8 +238,8 @@ def test_what_is_wrong_is_told_with_its_place_in_the_document(name):
     text = json.dumps(given, indent=1)
     _, findings = read_plan(text, DESK)
     [found] = [each for each in errors_in(findings) if message in str(each)][:1]
-    line = text.splitlines()[found.location.line - 1]
-    assert not path or str(found.path[-1]) in line or isinstance(found.path[-1], int)
+    line, last = text.splitlines()[found.location.line - 1], (found.path or (0,))[-1]
+    assert isinstance(last, int) or last in line or (line.strip() == "{" and name == "no parameters")
 
 
 JUNK = [None, -1, 10**30, "{{", "x", [None], {1: []}, {"a": {}}]

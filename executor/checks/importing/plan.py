@@ -100,8 +100,7 @@ def import_plan(
         )
     places = [Here(found.notes, (*path, key, place), id_) for place, id_ in enumerate(ids)]
     made = [import_step(each, here, names) for each, here in zip(steps, places, strict=True)]
-    model = found.data.setdefault("model", "sequential")
-    ordered = made if model in ("sequential", "reactive") else _in_order(made, names)
+    ordered = made if found.data.get("model") in ("sequential", "reactive") else _in_order(made, names)
     for place, each in enumerate(ordered):
         found.places |= {("steps", place, *inner): source for inner, source in each.places.items()}
     found.data["steps"] = [each.data for each in ordered]
@@ -128,7 +127,8 @@ def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, 
     key, word = here.key, folded(here.key)
     here.check_status(value)
     if word in ("executionmodel", "model"):
-        found.put(here, here.word(MODELS, value, "execution model") or "dag", "model")
+        if value is not None:
+            found.put(here, here.word(MODELS, value, "execution model") or "dag", "model")
     elif word == "goal":
         _import_goal(value, here, found, domain, has_problem=has_problem)
     elif word in ("id", "planid") and isinstance(value, str):
@@ -145,20 +145,25 @@ def _import_field(value: Any, here: Here, found: Imported, domain: DomainModel, 
 
 
 def _import_goal(value: Any, here: Here, found: Imported, domain: DomainModel, *, has_problem: bool) -> None:
-    """Import a goal: conditions, or a sentence, which nothing can confirm."""
-    texts = [value] if isinstance(value, str) else value
-    is_text = isinstance(texts, list) and all(isinstance(each, str) for each in texts)
-    if not value or isinstance(value, Mapping) or (is_text and all(_is_condition(each, domain) for each in texts)):
-        found.data |= {"goal": value} if value else {}
-        found.places["goal", "hard"] = here.path
-    elif is_text:
-        words = "; ".join(texts)
-        found.data["basis"] = {"request": words, "drawn": "imported", "unverified": {} if has_problem else {words: ()}}
-        if not has_problem:
-            message = f"the goal {words!r} is a sentence: no run of this plan is more than UNVERIFIED"
-            here.warn("goal-in-words", message, "state conditions as the goal, or give a problem")
-    else:
+    """Import a goal: conditions, and sentences, which nothing can confirm."""
+    texts = [value] if isinstance(value, str) and value else value
+    if isinstance(texts, Mapping):
+        found.put(here, texts, "goal")
+        return
+    if texts and not (isinstance(texts, list) and all(isinstance(each, str) for each in texts)):
         here.refuse("form", f"the goal is {kind_of(value)}, neither a sentence nor conditions")
+        return
+    sentences = [each for each in texts or () if not _is_condition(each, domain)]
+    conditions = [each for each in texts or () if each not in sentences]
+    if conditions:
+        found.data["goal"] = conditions
+        found.places["goal", "hard"] = here.path
+    if sentences:
+        unverified = {} if has_problem else dict.fromkeys(sentences, ())
+        found.data["basis"] = {"request": "; ".join(sentences), "drawn": "imported", "unverified": unverified}
+    if sentences and not has_problem:
+        message = f"the goal {'; '.join(sentences)!r} is a sentence: no run of this plan is more than UNVERIFIED"
+        here.warn("goal-in-words", message, "state conditions as the goal, or give a problem")
 
 
 def _is_condition(text: str, domain: DomainModel) -> bool:

@@ -36,6 +36,8 @@ MILLISECONDS: Final = {"timeoutms": "timeout", "backoffms": "backoff", "maxbacko
 DOUBLING: Final = 2
 """The multiplier of our pauses between attempts."""
 _OURS: Final = frozenset(PlanStep.model_fields) - {"id", "action", "arguments", "parameters", "depends_on", "creates"}
+_GIVEN: Final = (("arguments",), ("parameters",))
+"""The paths of what our steps have for the parameters of others."""
 _OUR_POLICY: Final = frozenset(StepPolicy.model_fields) - {"on_error"}
 
 
@@ -106,6 +108,7 @@ def action_of(given: Any) -> tuple[str | None, Any]:
 def import_step(given: Any, here: Here, names: Names) -> Part:
     """Return the step that is `given` as the data of a `PlanStep`."""
     part = Part({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
+    part.places |= dict.fromkeys(_GIVEN, here.at("parameters").path)
     key, name = action_of(given)
     if not isinstance(name, str):
         said = (
@@ -137,10 +140,9 @@ def _is_mapping(given: Any) -> bool:
 
 def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None:
     """Import values by the names of parameters: those for objects and those for data."""
+    part.places |= dict.fromkeys(_GIVEN, here.path)
     if value is None:
         return
-    for name in ("arguments", "parameters"):
-        part.places.setdefault((name,), here.path)
     if not isinstance(value, Mapping):
         here.refuse("form", f"{here.key} are {kind_of(value)}, and are given by name", '{"name of the parameter": …}')
         return
