@@ -92,8 +92,9 @@ class World:
 
         def bind(function: Function) -> Function:
             check_handler(found, function, Types.of(self.model.types), definition(function))
-            others = [each for each in self.skills.get(found.name, ()) if each.name != name]
-            self.skills[found.name] = [*others, Skill.of(name, found, function)]
+            for version in self._versions(found):
+                others = [each for each in self.skills.get(version.name, ()) if each.name != name]
+                self.skills[version.name] = [*others, Skill.of(name, version, function)]
             return function
 
         return bind
@@ -192,13 +193,18 @@ class World:
         if not isinstance(policy, Policy):
             raise InputError(f"a policy is a Policy, not {policy!r}", hint="such as Policy(timeout=30)")
         policy.check(found)
-        self.policies[found.name] = policy
+        self.policies |= {version.name: policy for version in self._versions(found)}
 
     def _action(self, name: object, decorator: str) -> Action:
         """Return the action that `name` means; raises `InputError`, also where a decorator was given no name."""
         if not isinstance(name, str):
             raise InputError(f"@world.{decorator} takes the name of an action", hint=f"@world.{decorator}('move')")
         return resolve_action(self.model, name)
+
+    def _versions(self, action: Action) -> list[Action]:
+        """Return `action` and those that a PDDL file calls by the same name, as they are versions of it."""
+        others = [version for version, name in self.model.versions.items() if name == action.name]
+        return [action, *(self.model.actions[version] for version in others)]
 
     def policy_of(self, action: str) -> Policy:
         """Return how steps of `action` are tried."""

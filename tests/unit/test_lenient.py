@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from executor import Policy, World
 from htn.verify import validate as validate_htn
 from planner import decide, load, solve, validate
 from planner.cli import main
@@ -251,6 +252,19 @@ def test_plans_call_the_versions_of_an_action_by_its_name(tmp_path: Path) -> Non
     assert [step.action for step in solve(problem).expect_plan().steps] == ["put-otherwise"]
     assert write_plan(solve(problem).expect_plan()) == "(put)\n; cost = 1\n"
     assert [step.action for step in read_plan("(put)", problem).steps] == ["put-otherwise"]
+
+
+def test_a_handler_of_an_action_is_one_of_its_versions(tmp_path: Path) -> None:
+    domain = VERSIONS.format(effect="(probabilistic 0.4 (when (armed) (broken)))", disarm="done")
+    problem, _ = loaded(tmp_path, domain, PDDL.format(init="", goal="(done)"))
+    world, patient = World(problem.domain), Policy(timeout=60)
+
+    @world.handler("put", policy=patient)
+    def put() -> None: ...
+
+    assert world.without_handler() == ["disarm"]
+    assert [each.function for each in world.skills["put-otherwise"]] == [put]
+    assert world.policy_of("put-otherwise") is patient
 
 
 def test_the_reward_of_a_goal_is_left_out(tmp_path: Path) -> None:
