@@ -169,11 +169,17 @@ def _faults(given: Mapping[Any, Any]) -> Iterator[str]:
             raise InputError(f"the handler returned {name!r}: False", hint="did you mean 'success'?")
 
 
+@functools.lru_cache(maxsize=4096)
+def _word(name: str) -> str:
+    """Return the name of a field as `folded` writes it; most results have the same fields again and again."""
+    return folded(name)
+
+
 def _short(given: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield the fields that may be a verdict: name, name as `folded` writes it, and value."""
     for name, value in given.items():
         if issubclass(type(name), str) and len(name) <= _LONGEST:
-            yield name, folded(name), bool(value) if _is_bool(value) else value
+            yield name, _word(text_from(name)), bool(value) if _is_bool(value) else value
 
 
 def _is_affirmed(given: Mapping[Any, Any]) -> bool:
@@ -181,6 +187,7 @@ def _is_affirmed(given: Mapping[Any, Any]) -> bool:
     return any(value is _VERDICTS[word] for _, word, value in _short(given) if word in _VERDICTS)
 
 
+@functools.lru_cache(maxsize=4096)
 def _is_misspelt(word: str) -> bool:
     return difflib.SequenceMatcher(None, word, "success").ratio() > _NEAR
 
