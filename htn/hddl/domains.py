@@ -15,8 +15,7 @@ from planner.model import Action
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.domains import SECTIONS, WITHOUT_MEANING, classical_domain, with_undeclared
 from planner.pddl.lenient import warn
-from planner.pddl.names import free_name
-from planner.pddl.parts import declared_twice
+from planner.pddl.parts import declared_twice, free_name
 from planner.pddl.text import read_text
 from planner.pddl.trees import Source, Tree, quote
 from planner.pddl.vocabulary import Vocabulary

@@ -5,7 +5,8 @@ from __future__ import annotations
 from htn.hddl.names import HtnNames
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.model import Atom
-from planner.pddl.names import free_name, legal
+from planner.pddl.names import legal
+from planner.pddl.parts import free_name
 from planner.pddl.renamed import Renaming
 from planner.records import dataclass, field, replace
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from htn.model import HtnProblem, Method
 from planner.model import Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
 from planner.model.formulas import conjunction, conjuncts
-from planner.pddl.names import free_name
+from planner.pddl.parts import free_name
 from planner.records import dataclass, replace
 
 

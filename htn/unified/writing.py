@@ -13,7 +13,8 @@ from planner.engines.outgoing.formulas import Scope
 from planner.engines.outgoing.problem import Writing
 from planner.model import TRUE, Formula, Problem
 from planner.model.formulas import conjuncts
-from planner.pddl.names import Names, free_name, legal
+from planner.pddl.names import Names, legal
+from planner.pddl.parts import free_name
 from planner.pddl.renamed import Renaming
 
 if TYPE_CHECKING:

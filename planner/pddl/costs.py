@@ -22,7 +22,7 @@ from planner.model import (
     is_variable,
 )
 from planner.model.formulas import conjunction, conjuncts
-from planner.pddl.names import free_name
+from planner.pddl.parts import free_name
 from planner.plan import exact_sum
 from planner.records import replace
 

@@ -15,7 +15,7 @@ from planner.pddl.actions import derived_name, read_action, read_axiom
 from planner.pddl.declarations import read_functions, read_objects, read_predicates
 from planner.pddl.definitions import Definition, read_definition
 from planner.pddl.lenient import warn
-from planner.pddl.names import free_name
+from planner.pddl.parts import free_name
 from planner.pddl.preferences import read_constraints
 from planner.pddl.refused import unsupported
 from planner.pddl.text import read_text

@@ -8,7 +8,7 @@ from planner.budget import Budget
 from planner.errors import UnsupportedError
 from planner.model import Action, Atom, DomainModel, Goal, Literal, Metric, Not, Predicate, Problem
 from planner.model.formulas import conjunction
-from planner.pddl.names import free_name
+from planner.pddl.parts import free_name
 from planner.plan import Step
 from planner.task import GroundAction, Task
 

@@ -14,6 +14,7 @@ from planner.annotations import Final
 from planner.model import ROOT_TYPE, DomainModel, Exists, Forall, Formula, Problem, Variable
 from planner.model.formulas import walk
 from planner.pddl.effects import TOTAL_COST
+from planner.pddl.parts import free_name
 from planner.records import dataclass
 
 _LEGAL: Final = re.compile(r"[a-z][a-z0-9_-]*")
@@ -70,15 +71,6 @@ def legal(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name.casefold())
     word = _ILLEGAL.sub("-", "".join(letter for letter in letters if not unicodedata.combining(letter))).strip("-")
     return word if _LEGAL.fullmatch(word) else f"x{word}"
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Return `name`, with a number where it is in `taken` already, and add it there."""
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}-{number}", number + 1
-    taken.add(found)
-    return found
 
 
 def variables_of(domain: DomainModel, others: Iterable[Formula]) -> Iterator[Variable]:

@@ -57,3 +57,12 @@ def declared_twice(source: Source, kind: str, tree: Tree, sections: Collection[T
     first = source.location(next(each for each in sections if each[1] == tree[1]))
     message = f"the {kind} {quote(tree[1])} is declared twice; the first is at {first}"
     return source.error(message, tree, 1, "rename one of them")
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return `name`, with a number where it is in `taken` already, and add it there."""
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}-{number}", number + 1
+    taken.add(found)
+    return found

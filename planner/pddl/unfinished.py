@@ -11,6 +11,7 @@ from planner.model import Action, DomainModel, Formula, Not, Number, Object
 from planner.model.constraints import Constraint, Stated
 from planner.model.formulas import conjunction
 from planner.pddl.lenient import warn_at
+from planner.pddl.parts import free_name
 from planner.pddl.preferences import instances
 from planner.pddl.trees import nearest, quote
 from planner.pddl.typed import Types
@@ -84,6 +85,4 @@ def _as_demanded(wanted: Formula | Constraint, *, is_broken: bool) -> Formula:
 
 def _name(action: str, preferences: list[str], taken: set[str]) -> str:
     """Return a new name for `action` where it breaks `preferences`, and add it to `taken`."""
-    from planner.pddl.names import free_name  # noqa: PLC0415 - few domains have such preferences
-
     return free_name(f"{action}-without-{'-'.join(preferences)}", taken)

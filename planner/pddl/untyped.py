@@ -22,7 +22,7 @@ from planner.model import (
     When,
 )
 from planner.model.formulas import children, conjunction, conjuncts, walk, with_children
-from planner.pddl.names import free_name
+from planner.pddl.parts import free_name
 from planner.pddl.typed import UNTYPED
 
 
