@@ -171,6 +171,31 @@ def test_a_goal_in_words_is_never_more_than_unverified():
     assert "nothing confirms 'Tell everybody'" in outcome.reason
 
 
+@pytest.mark.parametrize(
+    ("text", "is_condition"),
+    [
+        ("listed", True),
+        ("mailed(hall)", True),
+        ("not mailed(hall)", True),
+        ("(and (listed) (mailed hall))", True),
+        ("fuel(hall) >= 5", True),
+        ("Listed", False),
+        ("Tell everybody (today)", False),
+        ("not too late", False),
+        ("Spend <= 5 EUR", False),
+    ],
+)
+def test_what_is_written_as_a_condition_is_one(text, is_condition):
+    _, findings = read_plan(changed(goal=text), DESK)
+    assert ("goal-in-words" not in [each.rule for each in findings]) is is_condition
+
+
+def test_a_plan_cannot_say_itself_what_confirms_it():
+    plan, left = read(changed(goal="Tell everybody", basis={"confirmed": "the user"}, status="pending"))
+    assert left == ["goal-in-words", "not-imported"]
+    assert (plan.basis.confirmed, dict(plan.basis.unverified)) == ("", {"Tell everybody": ()})
+
+
 def test_conditions_beside_a_sentence_stay_conditions():
     plan, left = read(changed(goal=["mailed(hall)", "Tell everybody"]))
     assert left == ["goal-in-words"]

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from executor.checks.findings import Path, PlanFinding, shown
 from executor.checks.importing.here import Here, Part, is_number
-from executor.checks.importing.steps import Names, action_of, ids_of, import_step
-from executor.plans.action_plan import ActionPlan
+from executor.checks.importing.steps import Names, ids_of, import_step
 from executor.plans.deferral import linearise
 from executor.plans.references import references
 from planner.declare.names import folded
@@ -43,9 +42,14 @@ _WRAPPERS: Final = ("plan", "actionPlan", "action_plan")
 _STEPS: Final = ("steps", "actions")
 _MARKS: Final = frozenset({"actionName", "action_name", "dependencies", "dependsOn"})
 """Keys of steps that our own plans do not have."""
-_OURS: Final = frozenset(ActionPlan.model_fields) - {"id", "name", "goal", "steps", "model", "status", "metadata"}
-_CONDITION: Final = re.compile(r"\s*(\(.*\)|(not\s+)?[^\s()]+\s*(\(.*\))?)\s*", re.DOTALL)
-"""What is written as a condition is; all other texts are sentences."""
+_OURS: Final = frozenset(
+    {"objects", "initial", "values", "unknown", "likely", "constraints", "budgets", "deadline", "ran", "metric"}
+)
+"""Keys that state a problem, as our own plans do."""
+_CONDITION: Final = re.compile(
+    r"\s*(\(.*\)|(not\s+)?[^\s()]+\s*(\(.*\))?|[^\s()]+\s*\([^()]*\)\s*([<>]=?|[!=]=).+)\s*", re.DOTALL
+)
+"""How conditions are written; all other texts are sentences."""
 
 
 @dataclass(slots=True)
@@ -93,12 +97,9 @@ def import_plan(
     for name, value in given.items():
         if name != key and not (models and name == "model"):
             _import_field(value, top.at(name), found, domain, has_problem=has_problem)
-    ids = ids_of(steps)
-    for id_, each in zip(ids, steps, strict=True):
-        names.name_created(
-            id_, names.action(action_of(each)[1]), each.get("creates") if isinstance(each, dict) else None
-        )
-    places = [Here(found.notes, (*path, key, place), id_) for place, id_ in enumerate(ids)]
+    places = [Here(found.notes, (*path, key, place), id_) for place, id_ in enumerate(ids_of(steps))]
+    for here, each in zip(places, steps, strict=True):
+        names.name_created(here.step, each)
     made = [import_step(each, here, names) for each, here in zip(steps, places, strict=True)]
     ordered = made if found.data.get("model") in ("sequential", "reactive") else _in_order(made, names)
     for place, each in enumerate(ordered):

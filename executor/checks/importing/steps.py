@@ -68,8 +68,9 @@ class Names:
         except InputError:
             return None
 
-    def name_created(self, id_: str, action: Action | None, stated: Any) -> None:
-        """Give a placeholder to each object that a step creates; `stated` are those that it has already."""
+    def name_created(self, id_: str, step: Any) -> None:
+        """Give a placeholder to each object that `step` creates and does not name itself."""
+        stated, action = step.get("creates") if _is_mapping(step) else None, self.action(_action_of(step)[1])
         found = self.created[id_] = dict(stated) if isinstance(stated, Mapping) else {}
         for name in [each.removeprefix("?") for each in (action.creates if action else ())]:
             if name not in found:
@@ -96,7 +97,7 @@ def _stated_id(given: Any) -> str | None:
     return str(found) if isinstance(found, str | int) else None
 
 
-def action_of(given: Any) -> tuple[str | None, Any]:
+def _action_of(given: Any) -> tuple[str | None, Any]:
     """Return the key under which a step names its action, and the name; a step may be nothing but that."""
     if not _is_mapping(given):
         return None, given
@@ -109,14 +110,10 @@ def import_step(given: Any, here: Here, names: Names) -> Part:
     """Return the step that is `given` as the data of a `PlanStep`."""
     part = Part({"id": here.step, "arguments": {}, "parameters": {}, "depends_on": []}, {(): here.path})
     part.places |= dict.fromkeys(_GIVEN, here.at("parameters").path)
-    key, name = action_of(given)
+    key, name = _action_of(given)
     if not isinstance(name, str):
-        said = (
-            f"{key!r} is {kind_of(name)}"
-            if key
-            else f"found {', '.join(map(str, given)) if _is_mapping(given) else kind_of(name)}"
-        )
-        here.refuse("form", f"the step names no action: {said}", 'write "actionName": "…"')
+        there = here if key is None else here.at(key)
+        there.refuse("form", f"the step names no action, but {kind_of(name)}", 'write "actionName": "…"')
     part.put(here if key is None else here.at(key), name if isinstance(name, str) else "", "action")
     if names.created.get(here.step):
         part.data["creates"] = names.created[here.step]
@@ -152,11 +149,11 @@ def _import_parameters(value: Any, here: Here, part: Part, names: Names) -> None
     data = {folded(each.name): each.name for each in (action.data if action else ())}
     for key, each in value.items():
         word, there = folded(str(key)), here.at(key)
-        field_ = "arguments" if word in objects else "parameters"
+        kind = "arguments" if word in objects else "parameters"
         known = objects.get(word) or data.get(word) or str(key)
-        if known in part.data[field_]:
+        if known in part.data[kind]:
             there.refuse("form", f"the parameter {known!r} is given twice")
-        part.put(there, _object(each, there, names) if word in objects else each, field_, known)
+        part.put(there, _object(each, there, names) if word in objects else each, kind, known)
 
 
 def _object(value: Any, here: Here, names: Names) -> str:
@@ -210,7 +207,7 @@ def _import_policy(value: Any, here: Here, part: Part) -> None:
         part.put(here, here.word(ON_ERROR, value, "way to go on after an error") or "abort", "policy", "on_error")
     elif word in MILLISECONDS:
         part.put(here, here.seconds(value), "policy", MILLISECONDS[word])
-    elif word == "maxretries":
+    elif word in ("maxretries", "retries"):
         part.put(here, value, "policy", "retries")
     elif word != "backoffmultiplier" or value != DOUBLING:
         here.check_unused(value)
