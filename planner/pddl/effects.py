@@ -85,11 +85,9 @@ class _Reader:
 
         is_weighed = tree[0] == "probabilistic"
         options: list[Option] = []
-        for index in range(2 if is_weighed else 1, len(tree), 2 if is_weighed else 1):
+        for index in range(2, len(tree) + 1, 2) if is_weighed else range(1, len(tree)):
             parts, choices = self._option(tree, index, scope, branch)
             options += chances.options(self.words.source, tree, index, parts, choices)
-        if not options:
-            raise self.words.source.error(f"{quote(tree[0])} has no effects here", tree, None, "name some")
         self.found.choices.append(chances.choice(self.words.source, tree, options))
         if prod(map(len, self.found.choices)) > chances.MOST_OUTCOMES:
             raise unsupported(self.words.source, refused.MANY_OUTCOMES, tree)

@@ -67,7 +67,7 @@ UNIVERSAL_CHANCE: Final[Reason] = (
 )
 COST_OF_OUTCOME: Final[Reason] = (
     "cost that depends on the outcome",
-    "write the '(increase (total-cost) …)' beside the outcomes, as it is on the average",
+    "write one '(increase (total-cost) …)' outside of the outcomes, such as their average",
 )
 MANY_OUTCOMES: Final[Reason] = ("action with more than 1000 outcomes", "let fewer effects come about independently")
 MANY_CONDITIONS: Final[Reason] = (

@@ -200,6 +200,7 @@ def test_policies_solve_what_may_come_out_in_several_ways(tmp_path: Path) -> Non
     [
         ("(probabilistic 0.6 (p) 0.7 (q))", PddlError),
         ("(probabilistic 0.6)", PddlError),
+        ("(probabilistic 0.3 (p) 0.2)", PddlError),
         ("(probabilistic 1/0 (p))", PddlError),
         ("(probabilistic 1/x (p))", PddlError),
         (f"(probabilistic 1/{'9' * 5000} (p))", PddlError),
@@ -272,6 +273,23 @@ def test_the_reward_of_a_goal_is_left_out(tmp_path: Path) -> None:
     problem, told = loaded(tmp_path, CHANCES.format(effect="(oneof (p) (q))"), goal.format(init="", goal="(q)"))
     assert told == ["p.pddl:2:21: the reward is left out: what counts is that the goal is reached"]
     assert decide(problem).expect_policy().success == 1
+
+
+def test_versions_by_chances_and_by_preferences(tmp_path: Path) -> None:
+    domain = """(define (domain d) (:predicates (armed) (broken) (lit) (done))
+ (:action put :precondition (preference bright (lit))
+  :effect (and (done) (probabilistic 0.4 (when (armed) (broken))))))"""
+    problem, _ = loaded(
+        tmp_path,
+        domain,
+        PDDL.format(init="", goal="(done)").replace("(:goal", "(:metric minimize (is-violated bright))\n(:goal"),
+    )
+    assert list(problem.domain.versions) == ["put-otherwise", "put-without-bright", "put-otherwise-without-bright"]
+    assert set(problem.domain.versions.values()) == {"put"}
+    plan = solve(problem).expect_plan()
+    assert [str(step) for step in plan.steps] == ["put-otherwise-without-bright()"]
+    assert (plan.cost, write_plan(plan)) == (1, "(put)\n; cost = 1\n")
+    assert read_plan("(put)", problem) == plan
 
 
 def test_hierarchies_have_no_conditional_chances(tmp_path: Path) -> None:
