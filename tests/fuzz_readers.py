@@ -84,7 +84,9 @@ DOMAIN = """(define (domain rooms) (:requirements :adl :action-costs) ; a small 
   (:action move :parameters (?r - robot ?x ?y - room)
     :precondition (and (at ?r ?x) (imply (idle) (forall (?z - room) (door ?x ?z))) (not (= ?x ?y)))
     :effect (and (not (at ?r ?x)) (at ?r ?y) (when (and) (idle)) (when (safe ?y) (forall (?z - room) (not (clean ?z))))
-      (increase (total-cost) (+ (distance ?x ?y) 1 base)))))
+      (increase (total-cost) (+ (distance ?x ?y) 1 base))))
+  (:action sweep :parameters (?x - room) :effect (and (when (idle) (oneof (clean ?x) (and)))
+    (probabilistic 1/4 (when (safe ?x) (clean ?x)) 0.5 (not (idle))))))
 """
 PROBLEM = """(define (problem one) (:domain rooms) (:objects r2 - robot kitchen - room)
   (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= base 0.5) (idle))
