@@ -24,7 +24,7 @@ MOST_CONDITIONS: Final = 6
 """Conditions of one action's outcomes: each doubles the number of actions that stand for it."""
 MOST_OUTCOMES: Final = 1_000
 """Outcomes of one action; effects that come about independently multiply them."""
-_ROUNDED: Final = Decimal("1e-9")
+_ROUNDED: Final = Decimal("1e-12")
 """What probabilities are multiples of that have no finite decimal."""
 
 _WEIGHED: Final = "probabilistic"
