@@ -17,6 +17,8 @@ from planner.pddl.vocabulary import Scope, Vocabulary, widened
 from planner.records import dataclass, field
 
 TOTAL_COST: Final = "total-cost"
+_CHANCES: Final = frozenset({"oneof", "probabilistic"})
+"""Effects of which one of several comes about."""
 
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class _Reader:
             branch.literals.append(self._atom(tree, scope))
         elif head in _READERS:
             _READERS[head](self, tree, scope, branch)
-        elif head in ("oneof", "probabilistic") and not is_flat(tree):
+        elif head in _CHANCES and not is_flat(tree):
             self._chance(tree, scope, branch)
         elif head in refused.EFFECTS and not is_flat(tree):
             raise unsupported(self.words.source, refused.EFFECTS[head], tree)
@@ -218,4 +220,4 @@ _READERS: Final[dict[str, Callable[[_Reader, Tree, Scope, _Branch], None]]] = {
     "when": _Reader.when,
     "increase": _Reader.increase,
 }
-_KEYWORDS: Final = frozenset(_READERS) | frozenset(refused.EFFECTS)
+_KEYWORDS: Final = frozenset(_READERS) | frozenset(refused.EFFECTS) | _CHANCES

@@ -47,8 +47,6 @@ CONDITIONS: Final[dict[str, Reason]] = {
 EFFECTS: Final[dict[str, Reason]] = {
     **dict.fromkeys(("assign", "decrease", "scale-up", "scale-down"), ("numeric effect", _NUMERIC)),
     "at": ("timed effect", _TEMPORAL),
-    "probabilistic": ("probabilistic effect", "declare 'outcomes' in Python or YAML"),
-    "oneof": ("nondeterministic effect", "declare 'outcomes' in Python or YAML"),
 }
 
 INITIAL: Final[dict[str, Reason]] = {
