@@ -85,13 +85,19 @@ def broken(faults: Iterable[Fault], skills: int = 1) -> list[str]:
 def as_left(
     problem: Problem, patterns: Iterable[str], unused: Iterable[Atom], not_where: Mapping[Atom, Collection[Atom]]
 ) -> Problem:
-    """Return `problem` without the ground actions that are covered, and with others where they may be used only."""
+    """Return `problem` without the ground actions that are covered, and with others where they may be used only.
+
+    A pattern or step that names an object which `problem` lacks covers none of its ground actions.
+    """
+    names = {OPEN, *(each.name for each in problem.all_objects)}
     domain = problem.domain
     for pattern in (*map(pattern_of, patterns), *unused):
-        domain = without(domain, pattern)
+        if pattern is None or names.issuperset(pattern.args):
+            domain = without(domain, pattern)
     problem = replace(problem, domain=domain)
     for step, facts in not_where.items():
-        problem = elsewhere(problem, step, facts)
+        if names.issuperset(step.args):
+            problem = elsewhere(problem, step, facts)
     return problem
 
 
