@@ -76,6 +76,9 @@ class Response:
         self.ok = ok
         self.reason = reason
 
+    def __repr__(self):
+        return f"Response(ok={self.ok}, reason={self.reason!r})"
+
     success = "a class attribute that is no verdict"
 
 

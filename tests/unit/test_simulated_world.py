@@ -30,7 +30,8 @@ from executor.testing import (
 )
 from executor.testing.oracle import doable, reachable
 from executor.world.observers import CANNOT_SAY, Seen
-from executor.world.results import ActionResult, result_of
+from executor.world.results import ActionResult
+from executor.world.returned import result_of
 from planner.declare import Domain, Entity, From, Outcome
 from planner.errors import InputError
 from planner.load import load
