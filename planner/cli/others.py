@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import typer
 
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.cli.output import tell
 from planner.errors import ForethoughtError
 
@@ -22,8 +22,30 @@ def commands() -> dict[str, EntryPoint]:
 
 
 def run(entry: EntryPoint, arguments: Sequence[str], started: float) -> None:
-    """Run the command that `arguments` begin with; raises `SystemExit`, or whatever the command raises."""
-    rooted(entry)(arguments, prog_name="forethought", obj=started)
+    """Run the command that `arguments` begin with; raises `SystemExit`, or whatever the command raises.
+
+    What Typer says about wrong arguments quotes them, and goes to the terminal as all else that people are told.
+    """
+    root = rooted(entry)
+    try:
+        code = root(arguments, prog_name="forethought", obj=started, standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # all that Typer itself says has it
+            raise
+        tell(_told(error))
+        raise SystemExit(error.exit_code) from None  # type: ignore[attr-defined]  # as it has
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _told(error: Any) -> str:
+    """Return what is wrong with the arguments of a command, or its help where there are none."""
+    said, context = str(error.format_message()), getattr(error, "ctx", None)
+    if context is None or said.startswith("Usage:"):
+        return said
+    name = context.help_option_names[0]
+    return f"{context.get_usage()}\nTry '{context.command_path} {name}' for help.\n\nError: {said}"
 
 
 def summaries() -> dict[str, str]:

@@ -20,7 +20,7 @@ from planner.plan import StoppedBy
 
 POLL_SECONDS: Final = 0.05
 """How often the other process is looked at."""
-GRACE_SECONDS: Final = 0.5
+GRACE_SECONDS: Final = 0.2
 """How much longer than its limit an engine may take to say that it has reached it, and to stop when told to."""
 
 

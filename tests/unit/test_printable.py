@@ -14,6 +14,7 @@ from executor.follow.show import Show
 from executor.testing import run_virtual
 from executor.world.containment import log_failure
 from planner import Domain
+from planner.cli import Exit, main
 from planner.cli.output import give, tell, write_atomically
 from planner.printable import printable
 
@@ -105,3 +106,18 @@ def test_errors_of_the_command_are_stripped(tmp_path, capsys: pytest.CaptureFixt
     shown = capsys.readouterr().err
     assert shown
     assert not set(shown) & {"\x1b", "\u202e", "\x9b"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["run", "--foo\u202e"], ["repair", "--x\u2066"], ["runs", "prune", "a", "b\u200f"], ["runs", "list\u202e"]],
+    ids=["option", "isolate", "argument", "command"],
+)
+def test_what_is_said_of_wrong_arguments_is_printable(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == Exit.USAGE
+    said = capsys.readouterr().err
+    assert "Error: " in said
+    assert said.splitlines()[0].startswith("Usage: forethought")
+    assert not {"\u202e", "\u2066", "\u200f"} & set(said)
