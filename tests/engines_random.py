@@ -32,6 +32,9 @@ from planner.validate import Simulation
 TYPES = {"thing": (), "box": ("thing",), "cart": ("thing",), "both": ("box", "cart")}
 TYPE_SETS = [("thing",), ("box",), ("cart",), ("both",), ("box", "cart"), ("object",)]
 OBJECTS = (Object("b", ("box",)), Object("C d", ("cart",)), Object("both-of", ("both",)), Object("B", ("box", "cart")))
+TREE = {"thing": (), "box": ("thing",), "cart": ("thing",), "crate": ("box",)}
+TREE_SETS = [("thing",), ("box",), ("cart",), ("crate",), ("crate",), ("object",)]
+TREE_OBJECTS = (Object("b", ("box",)), Object("C d", ("cart",)), Object("B", ("box",)))
 PREDICATES = {
     "on": Predicate("on", (Variable("?x", ("box",)), Variable("?y", ("thing",)))),
     "At": Predicate("At", (Variable("?x", ("object",)),)),
@@ -40,19 +43,21 @@ PREDICATES = {
 
 
 class Draw:
-    """Draws a problem; `axioms` and `costs` as asked for."""
+    """Draws a problem; `axioms` and `costs` as asked for. The types of a `tree` may have no objects."""
 
-    def __init__(self, seed, *, axioms=False, costs=False):
+    def __init__(self, seed, *, axioms=False, costs=False, tree=False):
         self.random = random.Random(seed)
         self.axioms, self.costs = axioms, costs
+        self.types, self.type_sets = (TREE, TREE_SETS) if tree else (TYPES, TYPE_SETS)
+        self.objects = TREE_OBJECTS if tree else OBJECTS
 
     def problem(self):
         actions = {f"act {number}": self.action(f"act {number}") for number in range(4)}
         axioms = (Axiom("high", (Variable("?x", ("thing",)),), self.formula(["?x"], 2)),) if self.axioms else ()
         predicates = PREDICATES | ({"high": Predicate("high", (Variable("?x", ("thing",)),))} if self.axioms else {})
-        domain = DomainModel("random", TYPES, OBJECTS[:1], predicates, actions=actions, axioms=axioms)
+        domain = DomainModel("random", self.types, self.objects[:1], predicates, actions=actions, axioms=axioms)
         facts = tuple(dict.fromkeys(self.atom([], derived=False) for _ in range(3)))
-        return Problem("random", domain, OBJECTS[1:], facts, Goal(And((*self.wishes(facts), self.formula([], 1)))))
+        return Problem("random", domain, self.objects[1:], facts, Goal(And((*self.wishes(facts), self.formula([], 1)))))
 
     def wishes(self, facts):
         """Return two atoms that do not hold yet, derived ones included where there are any."""
@@ -75,10 +80,10 @@ class Draw:
         )
 
     def variable(self, name):
-        return Variable(name, self.random.choice(TYPE_SETS))
+        return Variable(name, self.random.choice(self.type_sets))
 
     def term(self, names):
-        return self.random.choice([*names, *names, *[item.name for item in OBJECTS]])
+        return self.random.choice([*names, *names, *[item.name for item in self.objects]])
 
     def atom(self, names, *, derived):
         name = self.random.choice(["on", "At", "At", "ready", *(["high", "high"] if derived else [])])

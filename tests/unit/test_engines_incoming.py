@@ -27,6 +27,8 @@ from unified_planning.shortcuts import (
     UserType,
     Variable,
 )
+from unified_planning.shortcuts import Exists as ThereIs
+from unified_planning.shortcuts import Forall as ForAll
 
 from planner.engines.incoming import from_unified_planning
 from planner.engines.incoming.problem import Incoming
@@ -35,6 +37,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.model import OPEN, Atom, CostFunction, Equals, Exists, Metric, When
 from planner.model import Not as Negation
 from planner.plan import Step
+from planner.validate import Simulation
 
 
 class Shop:
@@ -214,6 +217,21 @@ def test_invariants_hold_before_each_action_and_at_the_end() -> None:
     read = shop.read().problem
     assert read.goal.hard == read.domain.actions["go"].requires
     assert isinstance(read.goal.hard, Negation)
+
+
+def test_a_quantified_variable_that_is_not_mentioned_is_kept() -> None:
+    """Without rooms, the condition `forall room: open(hall)` is true and `exists room: open(hall)` is false."""
+    shop = Shop()
+    room = Variable("room", UserType("room"))
+    shop.action.add_precondition(ForAll(shop.open(shop.hall), room))
+    shop.problem.add_goal(ThereIs(shop.open(shop.hall), room))
+    read = shop.read().problem
+    simulation = Simulation(read)
+    steps = list(simulation.applicable())
+    assert len(steps) == 4
+    simulation.apply(next(step for step in steps if step.arguments[0] == "hall"))
+    assert simulation.holds(Atom("open", ("hall",)))
+    assert not simulation.holds(read.goal.hard)
 
 
 def test_all_features_have_words() -> None:

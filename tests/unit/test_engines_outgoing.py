@@ -17,6 +17,7 @@ from planner.errors import UnsupportedError
 from planner.grounding import ground
 from planner.model import (
     FALSE,
+    TRUE,
     Action,
     And,
     Atom,
@@ -24,6 +25,7 @@ from planner.model import (
     CostFunction,
     DomainModel,
     Exists,
+    Forall,
     Function,
     Goal,
     Imply,
@@ -41,9 +43,10 @@ from planner.plan import Step
 from planner.validate import Simulation, validate
 
 
+@pytest.mark.parametrize("tree", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_there_and_back_again_does_the_same(seed: int) -> None:
-    problem = Draw(seed).problem()
+def test_there_and_back_again_does_the_same(seed: int, tree: bool) -> None:
+    problem = Draw(seed, tree=tree).problem()
     outgoing = to_unified_planning(problem)
     incoming = from_unified_planning(outgoing.problem)
     objects = {name: word for word, name in outgoing.objects.items()}
@@ -165,6 +168,36 @@ def test_length_is_the_metric_where_it_is_ours() -> None:
 def test_a_goal_that_is_false_stays_false() -> None:
     problem = to_unified_planning(errand(goal=Goal(FALSE))).problem
     assert from_unified_planning(problem).problem.goal.hard == Atom("never")
+
+
+@pytest.mark.parametrize(
+    ("formula", "holds"),
+    [(Exists((Variable("?x", ("room",)),), TRUE), False), (Forall((Variable("?x", ("room",)),), FALSE), True)],
+)
+@pytest.mark.parametrize("objects", [(), (Object("shed", ("place",)),)])
+@pytest.mark.parametrize("subtype", [False, True])
+def test_quantifiers_over_types_without_objects_have_a_value(formula, holds, objects, subtype) -> None:
+    """unified-planning drops a variable that the body does not mention."""
+    types = {"place": (), "room": ("place",)} | ({"hall": ("room",)} if subtype else {})
+    domain = DomainModel("empty", types, predicates={"on": Predicate("on")})
+    target = to_unified_planning(Problem("empty", domain, objects, goal=Goal(formula))).problem
+    assert [str(goal) for goal in target.goals] == ([] if holds else ["never"])
+    halls = (*objects, Object("hall-1", ("hall",))) if subtype else (*objects, Object("room-1", ("room",)))
+    target = to_unified_planning(Problem("full", domain, halls, goal=Goal(formula))).problem
+    assert [str(goal) for goal in target.goals] == (["never"] if holds else [])
+
+
+def test_a_universal_effect_without_objects_changes_nothing() -> None:
+    effect = When(TRUE, (Atom("on"),), (), (Variable("?x", ("room",)),))
+    domain = DomainModel(
+        "empty",
+        {"room": ()},
+        predicates={"on": Predicate("on")},
+        actions={"switch": Action("switch", when=(effect,))},
+    )
+    for objects, names in (((), []), ((Object("hall", ("room",)),), ["switch"])):
+        target = to_unified_planning(Problem("empty", domain, objects, goal=Goal(Atom("on")))).problem
+        assert [action.name for action in target.actions] == names
 
 
 def test_actions_that_can_do_nothing_are_left_out() -> None:

@@ -27,6 +27,8 @@ from planner.model import (
     Axiom,
     DomainModel,
     Equals,
+    Exists,
+    Forall,
     Formula,
     Goal,
     Metric,
@@ -216,6 +218,15 @@ def test_names_of_all_kinds_are_different() -> None:
 def test_conditions_may_be_any() -> None:
     either = Or((Atom("at", ("?there",)), Not(Atom("at", ("?there",)))))
     assert solved(errands(replace(MOVE, precondition=either))) == 3
+
+
+def test_quantifiers_over_types_without_objects_have_a_value_in_methods() -> None:
+    for formula, cost in ((Forall((Variable("?x", ("depot",)),), FALSE), 3), (Exists((HERE,), TRUE), 3)):
+        assert solved(errands(replace(MOVE, precondition=formula), types={"depot": ()})) == cost
+    nowhere = Exists((Variable("?x", ("depot",)),), TRUE)
+    assert written(errands(STAY, replace(MOVE, precondition=nowhere), types={"depot": ()})).methods == [
+        *written(errands(STAY)).methods
+    ]
 
 
 def test_goals_besides_tasks_count() -> None:

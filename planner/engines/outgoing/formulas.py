@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from unified_planning.model import Variable as ForeignVariable
@@ -14,7 +14,7 @@ from planner.model.formulas import children
 
 if TYPE_CHECKING:
     from unified_planning.environment import Environment
-    from unified_planning.model import Fluent, FNode
+    from unified_planning.model import Fluent, FNode, Type
 
 Scope = Mapping[Term, Any]
 """The expression that stands for each variable."""
@@ -23,14 +23,28 @@ _CONNECTIVES: Final[dict[type, str]] = {Not: "Not", And: "And", Or: "Or", Imply:
 
 
 class FormulaWriter:
-    """Writes formulas over `fluents` and `objects`, which are put in by name."""
+    """Writes formulas over `fluents`, which are put in by name, and the objects of `add_object`."""
 
     def __init__(self, environment: Environment, types: Types) -> None:
         self._environment = environment
         self._manager = environment.expression_manager
         self._types = types
         self.fluents: dict[str, Fluent] = {}
-        self.objects: dict[str, FNode] = {}
+        self._objects: dict[str, FNode] = {}
+        self._inhabited: set[Type] = set()
+
+    def add_object(self, name: str, expression: FNode) -> None:
+        """Add an object; formulas may be written once all objects are added."""
+        self._objects[name] = expression
+        self._inhabited.update(expression.type.ancestors)
+
+    def has_instance(self, variables: Iterable[Variable]) -> bool:
+        """Return whether there is an object for each of `variables`.
+
+        unified-planning drops quantified variables that the body does not mention, though without an object `forall` is
+        true, `exists` is false and a universal effect changes nothing.
+        """
+        return all(self._types.of(each.types[0]) in self._inhabited for each in variables)
 
     def formula(self, formula: Formula, scope: Scope) -> FNode:
         """Return the expression of `formula`, simplified."""
@@ -52,7 +66,7 @@ class FormulaWriter:
 
     def term(self, term: Term, scope: Scope) -> FNode:
         """Return the expression of a variable or an object."""
-        return scope[term] if is_variable(term) else self.objects[term]
+        return scope[term] if is_variable(term) else self._objects[term]
 
     def _combine(self, formula: Formula, parts: list[FNode], scope: Scope) -> FNode:
         match formula:
@@ -60,6 +74,8 @@ class FormulaWriter:
                 return self.atom(formula, scope)
             case Equals(left, right):
                 return self._equality(self.term(left, scope), self.term(right, scope))
+            case Exists(variables, _) | Forall(variables, _) if not self.has_instance(variables):
+                return self._manager.Bool(isinstance(formula, Forall))
             case Exists(variables, _) | Forall(variables, _):
                 bound = [self.variable(variable).variable() for variable in variables]
                 quantifier = self._manager.Exists if isinstance(formula, Exists) else self._manager.Forall

@@ -119,7 +119,7 @@ class Writing:
         """Write all parts, in the order in which they need each other."""
         for item in self._source.all_objects:
             entity = self._target.add_object(item.name, self._types.of(item.types[0]))
-            self.writer.objects[item.name] = self._manager.ObjectExp(entity)
+            self.writer.add_object(item.name, self._manager.ObjectExp(entity))
         self._add_fluents()
         self._add_initial_values()
         self._add_actions()
@@ -193,7 +193,8 @@ class Writing:
             *[(atom, True) for atom in added(effect.provides)],
             *[(atom, False) for atom in deleted(effect.provides) if effect.variables or atom not in always],
         ]
-        for atom, value in changes if not condition.is_false() else ():
+        happens = not condition.is_false() and self.writer.has_instance(effect.variables)
+        for atom, value in changes if happens else ():
             action.add_effect(self.writer.atom(atom, scope), value, condition, forall=forall)
 
     def _never(self) -> FNode:
