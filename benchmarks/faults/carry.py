@@ -7,7 +7,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ from executor.record.events import Asked, Event, Rung, RungTaken
 from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
 from executor.testing import Crash, SimulatedWorld, run_virtual
+from executor.testing.approvals import approve
+from executor.testing.virtual import now
 from planner.model.domain import creates_objects
 
 RUN: Final = "r"
@@ -41,6 +44,8 @@ class Carried:
     crashes: int = 0
     seconds: float = 0.0
     listeners: tuple[Callable[[Event], None], ...] = ()
+    events: list[tuple[float, Event]] = field(default_factory=list)
+    """What happened in the run, with the virtual time."""
     undoing: GivenUp | None = None
     """What there was when the run gave up the goal and began to undo what it had done."""
 
@@ -50,6 +55,7 @@ class Carried:
         yield lambda event: self._note(event, state)
 
     def _note(self, event: Event, state: RunState) -> None:
+        self.events.append((now(), event))
         if isinstance(event, RungTaken) and event.rung is Rung.COMPENSATE and self.undoing is None:
             self.undoing = GivenUp.of(self.simulated, state)
 
@@ -106,7 +112,7 @@ def _executor(setting: Setting, carried: Carried, journal: Path) -> Executor:
     return Executor(
         carried.simulated.world,
         journal=journal if setting.has_journal else None,
-        approve=lambda _: True,
+        approve=partial(approve, carried.simulated),
         ask=answer if setting.is_asked else None,
         listeners=(carried, *carried.listeners),
         seed=setting.seed,

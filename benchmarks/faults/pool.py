@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from benchmarks.faults.orders import orders
 from planner.kinds import AnyProblem
 from planner.load import load
 from planner.model import Problem
-from planner.plan import Plan
+from planner.plan import Plan, Step
+from planner.records import replace
 from planner.solve import solve
 from planner.testing import ALL, Features, random_problem
+from planner.validate import Simulation
 
 CLASSICAL: Final = (
     ("assistant", "one-page"),
@@ -59,6 +63,25 @@ def shipped(domain: str, problem: str) -> Plan:
     plan = _planned(load(domain, problem))
     assert plan is not None, f"{domain} {problem}"  # noqa: S101 - it is ours
     return plan
+
+
+@cache
+def shipped_orders(name: str, *, is_hasty: bool) -> Plan:
+    """Return a plan for a problem of `orders`; one that is hasty takes irreversible steps as early as it can."""
+    plan = _planned(orders(name))
+    assert plan is not None, name  # noqa: S101 - it is ours
+    return replace(plan, steps=tuple(_hasty(plan))) if is_hasty else plan
+
+
+def _hasty(plan: Plan) -> Iterator[Step]:
+    actions = classical(plan).domain.actions
+    simulation, left = Simulation(classical(plan)), list(plan.steps)
+    while left:
+        possible = [step for step in left if simulation.objection(step) is None]
+        step = next((each for each in possible if "irreversible" in actions[each.action].tags), possible[0])
+        simulation.apply(step)
+        left.remove(step)
+        yield step
 
 
 def _planned(problem: AnyProblem) -> Plan | None:

@@ -17,6 +17,7 @@ HEADS: Final = {
     Ending.OUT_OF_REACH: "out of reach",
     Ending.SPENT: "spent",
     Ending.UNDONE: "undone",
+    Ending.REFUSED: "refused",
     Ending.BLIND: "blind",
     Ending.VIOLATION: "**violations**",
 }

@@ -9,6 +9,7 @@ from typing import Final
 
 from benchmarks.faults.carry import Carried
 from benchmarks.faults.given_up import GivenUp
+from benchmarks.faults.promises import Evidence, broken_promises
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
 from executor.record.status import RunStatus, StepStatus
@@ -24,6 +25,7 @@ class Violation(Enum):
     """What must not happen."""
 
     ERROR = "error"
+    PROMISE = "broken promise"
     DOUBLE = "double effect"
     FALSE = "false success"
     SILENT = "no reason"
@@ -39,6 +41,7 @@ class Ending(Enum):
     OUT_OF_REACH = "FAILED: no handler that is left leads to the goal, or does the tasks"
     SPENT = "FAILED: only what had failed before in the same state would do that, or more objects than a run may create"
     UNDONE = "FAILED: as often as a run may take the same steps from the same state, somebody else had undone them"
+    REFUSED = "FAILED: it could have been done, but somebody refused to approve a step"
     BLIND = "FAILED: it could have been done, but not everything could be seen"
     VIOLATION = "something that must not happen"
 
@@ -61,10 +64,27 @@ def verdict(setting: Setting, carried: Carried) -> Verdict:
     """Return how a run ended, and what was wrong with that."""
     if carried.outcome is None:
         return Verdict.of(Violation.ERROR, carried.error or "no outcome")
+    broken = broken_promises(evidence_of(setting, carried))
+    if broken:
+        return Verdict.of(Violation.PROMISE, "; ".join(broken))
     double = doubled(setting, carried, carried.outcome)
     if double:
         return Verdict.of(Violation.DOUBLE, double)
     return _ended(setting, carried, carried.outcome)
+
+
+def evidence_of(setting: Setting, carried: Carried) -> Evidence:
+    """Return what the promises about a run are checked against."""
+    simulated = carried.simulated
+    return Evidence(
+        simulated.problem,
+        carried.events,
+        simulated.calls,
+        simulated.sightings,
+        simulated.strangers,
+        setting.observe.conclusive,
+        simulated.truth.at,
+    )
 
 
 def _ended(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
@@ -166,4 +186,6 @@ def _failed(setting: Setting, carried: Carried, outcome: Outcome) -> Verdict:
     undone = Counter(act.step for act in carried.simulated.acts if act.step is not None and not act.by)
     if max(undone.values(), default=0) >= REPEATS:
         return Verdict(Ending.UNDONE)
+    if setting.is_refused:
+        return Verdict(Ending.REFUSED)
     return Verdict.of(Violation.GAVE_UP, outcome.reason) if setting.is_clear else Verdict(Ending.BLIND)

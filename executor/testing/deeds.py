@@ -16,11 +16,12 @@ from executor.plans.supposed import sensed_by
 from executor.testing import virtual
 from executor.testing.chances import drawn
 from executor.testing.faults import Fault, FaultKind
-from executor.testing.looks import SimulatedError
+from executor.testing.looks import STRANGER, SimulatedError
 from executor.testing.samples import results_of
 from executor.world.results import ActionResult
 from planner.model import Action, Atom, Outcome
 from planner.plan import Step
+from planner.records import replace
 
 if TYPE_CHECKING:
     from executor.testing.simulated import SimulatedWorld
@@ -30,6 +31,15 @@ DEATH: Final = -1.0
 DIED: Final = "the simulated process died"
 Script = Generator[float, None, ActionResult]
 _LATE: Final = frozenset({FaultKind.LATE, FaultKind.SLOW})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a handler at a time: `step` is the ground action, `by` the idempotency key."""
+
+    at: float
+    step: Atom
+    by: str
 
 
 @dataclass(slots=True)
@@ -61,7 +71,17 @@ class Deed:
         if objection:
             return self._failed(objection)
         yield from self._after(kind, struck)
+        if kind is FaultKind.RESULT_STRANGER:
+            return replace(self._answer(), observed=(self._told_of_stranger(),))
         return self._failed("it says that it did not work") if kind is FaultKind.FAILS_DONE else self._answer()
+
+    def _told_of_stranger(self) -> str:
+        """Return a fact about objects that the problem lacks, of the predicate with the most arguments."""
+        predicates = self.simulated.problem.domain.predicates
+        name = max(predicates, key=lambda name: len(predicates[name].parameters))
+        fact = Atom(name, tuple([f"{STRANGER}-{place}" for place in range(len(predicates[name].parameters))]))
+        self.simulated.strangers.append(fact)
+        return str(fact)
 
     def _drawn(self) -> tuple[bool, Outcome | None]:
         """Return whether the attempt works, and how it comes out if not as intended."""
@@ -147,6 +167,7 @@ def handler(simulated: SimulatedWorld, action: Action, skill: str, *, is_plain: 
         step = Step(action.name, tuple([name_of(parameters[name]) for name in names]))
         struck = simulated.strike(Atom(step.action, step.arguments), skill)
         key = getattr(context, "key", "") or str(step)
+        simulated.calls.append(Call(virtual.now(), Atom(step.action, step.arguments), key))
         attempt = getattr(context, "attempt", 0) or simulated.called()
         found = Deed(simulated, action, skill, step, key, simulated.seconds_of(action), attempt=attempt)
         return found.script(struck), struck is not None and struck[1].kind in _LATE

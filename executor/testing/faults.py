@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from planner.declare.syntax import NotationError, parse_atom
 from planner.errors import InputError
 from planner.model import OPEN, Atom
+
+Source = Literal["handler", "observer", "approval"]
 
 
 class FaultKind(Enum):
@@ -39,13 +41,34 @@ class FaultKind(Enum):
     OBSERVER_LATE = "the observer answers late"
     OBSERVER_CANNOT_SAY = "the observer cannot say"
     OBSERVER_WRONG = "the observer says what is not so"
+    OBSERVER_DISAGREES = "of two observers of the same facts, the second says what is not so"
+    OBSERVER_STRANGER = "the observer names an object that the problem lacks"
+    RESULT_STRANGER = "the result of the handler names an object that the problem lacks"
+    APPROVAL_REFUSED = "the approval is refused"
+    APPROVAL_LATE = "the approval is given late"
+    APPROVAL_RAISES = "the approval raises an error that cannot be printed"
+    APPROVAL_UNPRINTABLE = "the approval answers with a value that cannot be printed or compared"
 
     @property
     def is_of_observers(self) -> bool:
-        """Whether observers have this fault, and not handlers."""
+        """Whether observers have this fault."""
         return self.name.startswith("OBSERVER_")
 
+    @property
+    def is_of_approvals(self) -> bool:
+        """Whether whoever approves steps has this fault."""
+        return self.name.startswith("APPROVAL_")
 
+    @property
+    def source(self) -> Source:
+        """Whose fault it is."""
+        if self.is_of_observers:
+            return "observer"
+        return "approval" if self.is_of_approvals else "handler"
+
+
+SECOND: Final = "second"
+"""The second observer of the same facts."""
 LONG: Final = 3600.0
 """Seconds that are late for everybody."""
 
@@ -94,6 +117,8 @@ class Fault:
         pattern = pattern_of(self.at)
         if self.skill and skill and self.skill != skill:
             return False
+        if self.kind is FaultKind.OBSERVER_DISAGREES and skill != SECOND:
+            return False
         if pattern is None:
             return True
         places = zip(pattern.args, name.args, strict=False)  # a look may leave arguments open, too
@@ -129,15 +154,13 @@ class Faults:
         self._calls: Counter[int] = Counter()
         self._lock = threading.Lock()
 
-    def strike(self, name: Atom, skill: str = "", *, of_observers: bool = False) -> tuple[int, Fault] | None:
+    def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
         """Return the fault that strikes this call, the first of those that do, with its number."""
         with self._lock:
             struck = [
                 (number, fault)
                 for number, fault in enumerate(self.faults)
-                if fault.kind.is_of_observers is of_observers
-                and fault.covers(name, skill)
-                and self._strikes(number, fault)
+                if fault.kind.source == source and fault.covers(name, skill) and self._strikes(number, fault)
             ]
         return struck[0] if struck else None
 

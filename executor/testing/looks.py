@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Observe:
     """Which predicates somebody can look at: all, or those named, and of these a random `share`.
 
-    Observers show the world as it was `lag` seconds ago. For the other fields see `World.observer`.
+    Observers show the world as it was `lag` seconds ago. With `twice`, two observers look at each predicate. For the
+    other fields see `World.observer`.
     """
 
     predicates: Collection[str] | None = None
@@ -33,6 +34,7 @@ class Observe:
     settle_within: float = 0.0
     lag: float = 0.0
     timeout: float | None = 10.0
+    twice: bool = False
 
     def chosen(self, domain: DomainModel, seed: int) -> list[str]:
         """Return the predicates; derived ones are not among them, as they follow from the others."""
@@ -44,6 +46,22 @@ class Observe:
         return [name for name in names if random.Random(f"observe {seed} {name}").random() < self.share]  # noqa: S311
 
 
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What the observer `by` answered at a time: of the facts that the pattern `about` covers, exactly `seen` hold."""
+
+    at: float
+    by: str
+    about: Atom
+    seen: frozenset[Atom]
+
+    def says(self, fact: Atom) -> bool | None:
+        """Return whether `fact` holds by this answer; None where it is not about it."""
+        return fact in self.seen if self.about.matches(fact) else None
+
+
+STRANGER: Final = "stranger"
+"""An object that no problem has."""
 ALL: Final = Observe()
 NOBODY: Final = Observe(share=0.0)
 
@@ -76,19 +94,21 @@ def _names(count: int) -> tuple[str, ...]:
     return tuple([f"a{number}" for number in range(1, count + 1)])
 
 
-def look_at(simulated: SimulatedWorld, pattern: Atom, lag: float) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """Return an observer of the facts of `pattern`."""
+def look_at(
+    simulated: SimulatedWorld, pattern: Atom, lag: float, skill: str = ""
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return an observer of the facts of `pattern`; faults know it by the name `skill`."""
     versioned = pattern.predicate in simulated.in_place
 
     async def look(**arguments: Any) -> Any:
         args = tuple([OPEN if arg == OPEN else name_of(arguments[arg]) for arg in pattern.args])
         fact = Atom(pattern.predicate, args)
-        struck = simulated.strike(fact, of_observers=True)
+        struck = simulated.strike(fact, skill, source="observer")
         when = now() - lag
         seen = simulated.truth.at(when).world.state.matching(fact)
         if struck is not None:
-            return await _distorted(simulated, fact, seen, struck)
-        answer = _answer(fact, seen)
+            return await _distorted(simulated, fact, seen, struck, skill)
+        answer = _tell(simulated, fact, seen, skill)
         return Seen(answer, simulated.truth.version(fact, when)) if versioned else answer
 
     names = [arg for arg in pattern.args if arg != OPEN]
@@ -96,6 +116,15 @@ def look_at(simulated: SimulatedWorld, pattern: Atom, lag: float) -> Callable[..
     look.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `signature` reads
     look.__name__ = f"look_at_{pattern.predicate}"
     return look
+
+
+def _tell(
+    simulated: SimulatedWorld, fact: Atom, seen: Iterable[Atom], skill: str
+) -> bool | list[tuple[str, ...]] | list[str]:
+    """Return what the observer `skill` answers who says that the facts `seen` hold, and note it."""
+    facts = list(seen)
+    simulated.sightings.append(Sighting(now(), skill, fact, frozenset(facts)))
+    return _answer(fact, facts)
 
 
 def _answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list[str]:
@@ -107,7 +136,9 @@ def _answer(fact: Atom, seen: list[Atom]) -> bool | list[tuple[str, ...]] | list
     return [row[0] for row in rows] if len(places) == 1 else rows
 
 
-async def _distorted(simulated: SimulatedWorld, fact: Atom, seen: list[Atom], struck: tuple[int, Fault]) -> Any:
+async def _distorted(
+    simulated: SimulatedWorld, fact: Atom, seen: list[Atom], struck: tuple[int, Fault], skill: str
+) -> Any:
     """Return what an observer answers that has a fault."""
     number, fault = struck
     if fault.kind is FaultKind.OBSERVER_FAILS:
@@ -117,11 +148,17 @@ async def _distorted(simulated: SimulatedWorld, fact: Atom, seen: list[Atom], st
     if fault.kind is FaultKind.OBSERVER_LATE:
         await asyncio.sleep(fault.delay)
         return _answer(fact, simulated.truth.at(now()).world.state.matching(fact))
+    if fault.kind is FaultKind.OBSERVER_STRANGER:
+        more = [Atom(fact.predicate, tuple([STRANGER if arg == OPEN else arg for arg in fact.args]))]
+        more = more if OPEN in fact.args else []
+        simulated.strangers += more
+        return _tell(simulated, fact, [*seen, *more], skill)
     others = [each for each in instances(simulated.problem, fact) if each not in seen]
     dice = simulated.faults.dice("wrong", number, simulated.truth.struck[number], fact)
     wrong = [] if seen and (OPEN not in fact.args or not others or dice.random() < 1 / 2) else [dice.choice(others)]
-    simulated.lies.append(fact)
-    return _answer(fact, wrong)
+    if fault.kind is FaultKind.OBSERVER_WRONG:
+        simulated.lies.append(fact)
+    return _tell(simulated, fact, wrong, skill)
 
 
 class SimulatedError(Exception):

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from executor.testing.deeds import handler
-from executor.testing.faults import Fault, Faults
-from executor.testing.looks import ALL, Observe, in_place_predicates, look_at, patterns
+from executor.testing.deeds import Call, handler
+from executor.testing.faults import SECOND, Fault, Faults, Source
+from executor.testing.looks import ALL, Observe, Sighting, in_place_predicates, look_at, patterns
 from executor.testing.samples import sample, wanted_of
 from executor.testing.truth import Act, Truth
 from executor.world.world import MAIN, World
@@ -53,6 +53,12 @@ class SimulatedWorld:
         self.in_place = in_place_predicates(self.problem.domain)
         self.wanted = wanted_of(self.problem.domain)
         self.lies: list[Atom] = []
+        self.sightings: list[Sighting] = []
+        """What observers answered, in order."""
+        self.calls: list[Call] = []
+        """The calls of handlers, in order."""
+        self.strangers: list[Atom] = []
+        """The facts about objects that the problem lacks which observers and results told."""
         self.world = World(problem.domain)
         self.deadly = deadly
         self.chances = chances
@@ -71,12 +77,13 @@ class SimulatedWorld:
     def _add_observers(self, observe: Observe) -> None:
         looks = patterns(self.problem.domain)
         for name in observe.chosen(self.problem.domain, self.seed):
-            self.world.observer(
-                str(looks[name]),
-                conclusive=observe.conclusive,
-                settle_within=observe.settle_within,
-                timeout=observe.timeout,
-            )(look_at(self, looks[name], observe.lag))
+            for skill in (MAIN, SECOND) if observe.twice else (MAIN,):
+                self.world.observer(
+                    str(looks[name]),
+                    conclusive=observe.conclusive,
+                    settle_within=observe.settle_within,
+                    timeout=observe.timeout,
+                )(look_at(self, looks[name], observe.lag, skill))
 
     @property
     def applied(self) -> dict[str, int]:
@@ -105,9 +112,9 @@ class SimulatedWorld:
         """Return how long handlers of `action` take."""
         return float(action.duration or 0) if self._seconds is None else self._seconds
 
-    def strike(self, name: Atom, skill: str = "", *, of_observers: bool = False) -> tuple[int, Fault] | None:
+    def strike(self, name: Atom, skill: str = "", *, source: Source = "handler") -> tuple[int, Fault] | None:
         """Return the fault that strikes a call for a ground action or a fact, with its number."""
-        found = self.faults.strike(name, skill, of_observers=of_observers)
+        found = self.faults.strike(name, skill, source=source)
         if found is not None:
             self.truth.strike(found[0])
         return found
