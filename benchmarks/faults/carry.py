@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from executor.plans.action_plan import ActionPlan, ExecutionModel, texts_of
 from executor.record.events import Asked, Event, Rung, RungTaken
 from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING
-from executor.testing import Crash, SimulatedWorld, run_virtual
+from executor.testing import Crash, FaultKind, SimulatedWorld, run_virtual
 from executor.testing.approvals import approve
 from executor.testing.virtual import now
 from planner.model.domain import creates_objects
@@ -48,6 +49,14 @@ class Carried:
     """What happened in the run, with the virtual time."""
     undoing: GivenUp | None = None
     """What there was when the run gave up the goal and began to undo what it had done."""
+
+    @property
+    def strikes(self) -> Counter[FaultKind]:
+        """How often each kind of fault struck."""
+        found: Counter[FaultKind] = Counter()
+        for number, times in self.simulated.truth.struck.items():
+            found[self.simulated.faults.faults[number].kind] += times
+        return found
 
     @contextmanager
     def follow(self, state: RunState, _run: str) -> Iterator[Callable[[Event], None]]:

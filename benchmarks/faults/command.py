@@ -27,7 +27,8 @@ def faults(
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run ended as none may: success that is none, effects that came twice, a goal given up
-    that could have been reached, an error.
+    that could have been reached, an irreversible step that came too early, again, in an undo or despite an open question,
+    an error.
     """
     from benchmarks.faults.table import report  # noqa: PLC0415 - the command line starts without the executor
     from benchmarks.faults.verdict import Ending  # noqa: PLC0415 - as above
@@ -60,7 +61,7 @@ def campaign(seeds: Iterable[int], seed: int = 0) -> Iterator[Judged]:
         for number in seeds:
             drawn = setting(number, seed)
             carried = carry_out(drawn, Path(folder))
-            yield Judged(drawn, verdict(drawn, carried), carried.seconds, carried.crashes)
+            yield Judged(drawn, verdict(drawn, carried), carried.seconds, carried.crashes, carried.strikes)
 
 
 def replay(number: int, seed: int) -> None:

@@ -154,10 +154,16 @@ def early_steps(evidence: Evidence) -> Iterator[str]:
 def _could_come_first(
     evidence: Evidence, state: Simulation, course: Course, id_: str, others: Sequence[str]
 ) -> list[str]:
-    """Return the reversible steps of `others` that can come before step `id_` so that all of them are possible."""
+    """Return the reversible steps of `others` that can come before step `id_` so that all of them are possible.
+
+    What the irreversible steps provide counts as false before them, even if somebody else has made it true: the plan
+    takes it from them.
+    """
     if id_ in course.undoing:
         return []
     twin, first, rest = state.copy(), [], [id_]
+    final = [course.steps[each] for each in (id_, *others) if evidence.is_final(course.steps[each].action)]
+    twin.world.update([fact for step in final for fact in twin.changes(step).provided], ())
     for each in others:
         step = course.steps[each]
         if evidence.is_final(step.action) or twin.objection(step) is not None:

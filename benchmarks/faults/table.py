@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from benchmarks.faults.setting import KINDS, MODELS, Setting
 from benchmarks.faults.verdict import Ending, Verdict
 from benchmarks.tables import Table
+from executor.testing import FaultKind
 
 HEADS: Final = {
     Ending.REACHED: "goal seen",
@@ -30,6 +31,8 @@ class Judged(NamedTuple):
     verdict: Verdict
     seconds: float
     crashes: int
+    strikes: Mapping[FaultKind, int]
+    """How often each kind of fault struck."""
 
 
 def report(judged: Sequence[Judged]) -> str:
@@ -37,7 +40,9 @@ def report(judged: Sequence[Judged]) -> str:
     by_kind = _endings("fault", [kind.name for kind in KINDS], judged, lambda each: each.setting.kind.name)
     by_model = _endings("model", MODELS, judged, lambda each: each.setting.model)
     legend = "\n".join(f"- {head.strip('*')}: {ending.value}" for ending, head in HEADS.items())
-    return "\n".join([by_kind.markdown(), by_model.markdown(), grid(judged).markdown(), legend])
+    return "\n".join(
+        [by_kind.markdown(), by_model.markdown(), injected(judged).markdown(), grid(judged).markdown(), legend]
+    )
 
 
 def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Callable[[Judged], str]) -> Table:
@@ -48,6 +53,12 @@ def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Ca
         rows.append([each, counts.total(), *[counts[ending] for ending in HEADS]])
     total = ["all", *[sum(column) for column in zip(*[row[1:] for row in rows], strict=True)]]
     return Table([head, "runs", *HEADS.values()], rows, total)
+
+
+def injected(judged: Sequence[Judged]) -> Table:
+    """Return how often each kind of fault struck."""
+    rows = [[kind.name, sum(each.strikes.get(kind, 0) for each in judged)] for kind in KINDS]
+    return Table(["fault", "times that it struck"], rows, ["all", sum(int(row[1]) for row in rows)])
 
 
 def grid(judged: Sequence[Judged]) -> Table:

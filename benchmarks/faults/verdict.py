@@ -135,7 +135,8 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
     """Return which step had its effects twice, and is not idempotent.
 
     A handler may do that by itself, or say that it failed and did nothing, where the policy has that tried again; and
-    observers may lie about what was done. What has changed nothing was not done.
+    observers may lie about what was done. What has changed nothing was not done. While observers disagree, only
+    irreversible steps must not be repeated.
     """
     if carried.simulated.lies:
         return ""
@@ -147,6 +148,8 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
     for act in carried.simulated.acts:
         if not act.by or act.step is None:  # somebody else: what we did may be undone, so that it has to be done again
             done.clear()
+        elif carried.simulated.disputed and "irreversible" not in actions[act.step.predicate].tags:
+            continue
         elif actions[act.step.predicate].tags.isdisjoint(HARMLESS) and not any(x.covers(act.step) for x in excused):
             declared = act.step.args[: len(actions[act.step.predicate].parameters)]
             before = done.setdefault(Atom(act.step.predicate, declared), set())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.learning.pricing import Pricing
@@ -20,6 +21,7 @@ from executor.recovery.inheritance import inherited, lost_reference
 from executor.recovery.options import Options
 from executor.recovery.policy import PROOF_SECONDS, Recovery
 from executor.searches import search_in_turn
+from planner.model import Problem
 from planner.model.problem import sealed
 from planner.plan import Status, Step, exact_sum
 from planner.repair import Patch, patch
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 KEEP_MOST: Final = 10**6
 """Weight of a dropped step in a search for a patch that keeps all that it can."""
+
+
+_Search = tuple[Sequence[StepRecord], Callable[[], "Patch | Repair"]]
+"""The steps that are left, and the search for others in their place."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,13 +61,11 @@ class Replanning:
     async def take_candidate(self, about: str) -> bool:
         """Go on with the end of another candidate, if the run has one that leads from here to the goal."""
         candidates = Candidates(self.options, self.recovery.weight)
-        left, declared = self.options.left(), self.options.asked()
-        if self.state.hierarchy is not None or declared.unknown or not candidates.are_there():
+        if self.state.hierarchy is not None or self.options.asked().unknown or not candidates.are_there():
             return False
-        steps, done = [record.step for record in left], [record.step for record in self.options.fixed()]
         barred, limit = self.options.barred(), min(PROOF_SECONDS, self.recovery.time_limit)
 
-        def look() -> Patch:
+        def look(declared: Problem, steps: Sequence[Step], done: Sequence[Step]) -> Patch:
             problem = declared if self.pricing is None else sealed(self.pricing.priced(declared))
             found = candidates.patch(after(problem, done), steps)
             if found.objective is None or not self.recovery.compares:
@@ -70,7 +74,11 @@ class Replanning:
             other = patch(problem, steps, weight=weight, fixed=done, forbidden=barred, time_limit=limit)
             return found if other.objective is None or other.objective >= found.objective else _dearer(found, other)
 
-        return await self._take(Rung.CANDIDATE, about, left, look)
+        def prepare() -> _Search:
+            left, done = self.options.left(), [record.step for record in self.options.fixed()]
+            return left, partial(look, self.options.asked(), [record.step for record in left], done)
+
+        return await self._take(Rung.CANDIDATE, about, prepare)
 
     async def patch(self, about: str) -> bool:
         """Find the cheapest way back into the plan; a failed step may be part of it where it lacks a condition."""
@@ -114,23 +122,30 @@ class Replanning:
         again: Sequence[StepRecord] = (),
         works: bool = False,
     ) -> bool:
-        left = self.options.left(again if self.state.hierarchy is None else ())
         wanted = [each for each in hints(self.state, about) if each not in forbidden | not_first]
-        search = self._searching(left, forbidden, not_first, wanted)
-        return await self._take(rung, about, left, search, works=works)
+
+        def prepare() -> _Search:
+            left = self.options.left(again if self.state.hierarchy is None else ())
+            return left, self._searching(left, forbidden, not_first, wanted)
+
+        return await self._take(rung, about, prepare, works=works)
 
     async def _take(
         self,
         rung: Rung,
         about: str,
-        left: Sequence[StepRecord],
-        search: Callable[[], Patch | Repair],
+        prepare: Callable[[], _Search],
         *,
         works: bool = False,
     ) -> bool:
-        """Make what `search` finds the plan; return whether it helps."""
-        started = time.perf_counter()
-        found = await search_in_turn(search)
+        """Make the result of the search that `prepare` returns the plan; return whether it helps.
+
+        The search runs again if a step began or ended in the meantime: its result would repeat that step.
+        """
+        started, standing = time.perf_counter(), None
+        while standing != (standing := self._standing()):
+            left, search = prepare()
+            found = await search_in_turn(search)
         took = time.perf_counter() - started
         why = self._objection(found, left)
         if works and not why and not (found.new or found.dropped):
@@ -146,6 +161,11 @@ class Replanning:
         else:
             self._decompose(found, reason)
         return True
+
+    def _standing(self) -> frozenset[tuple[str, bool]]:
+        """Return the ids of the steps that are not over, with whether each has begun."""
+        begun, pending = self.options.fixed(), self.state.pending()
+        return frozenset([*[(each.id, True) for each in begun], *[(each.id, False) for each in pending]])
 
     def _objection(self, found: Patch | Repair, left: Sequence[StepRecord]) -> str:
         """Return why what was found does not help; nothing where it may."""

@@ -156,8 +156,7 @@ async def _distorted(
     others = [each for each in instances(simulated.problem, fact) if each not in seen]
     dice = simulated.faults.dice("wrong", number, simulated.truth.struck[number], fact)
     wrong = [] if seen and (OPEN not in fact.args or not others or dice.random() < 1 / 2) else [dice.choice(others)]
-    if fault.kind is FaultKind.OBSERVER_WRONG:
-        simulated.lies.append(fact)
+    (simulated.lies if fault.kind is FaultKind.OBSERVER_WRONG else simulated.disputed).append(fact)
     return _tell(simulated, fact, wrong, skill)
 
 

@@ -53,6 +53,8 @@ class SimulatedWorld:
         self.in_place = in_place_predicates(self.problem.domain)
         self.wanted = wanted_of(self.problem.domain)
         self.lies: list[Atom] = []
+        self.disputed: list[Atom] = []
+        """What the second of two observers said wrongly."""
         self.sightings: list[Sighting] = []
         """What observers answered, in order."""
         self.calls: list[Call] = []

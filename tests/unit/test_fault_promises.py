@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.faults.carry import carry_out
+from benchmarks.faults.command import campaign
 from benchmarks.faults.pool import shipped_orders
 from benchmarks.faults.promises import (
     Evidence,
@@ -210,3 +211,14 @@ def test_strangers_are_told_and_noted(tmp_path: Path, fault: Fault, model: str) 
 def test_the_true_state_of_an_evidence_can_be_asked(siblings: Evidence) -> None:
     before = siblings.state_at(-1.0)
     assert before.objection(Step("charge", ("o1",))) is not None
+
+
+@pytest.mark.parametrize(("seed", "number"), [(0, 341), (1, 365)])
+def test_a_step_that_begins_during_the_search_for_a_patch_is_not_planned_again(seed: int, number: int) -> None:
+    [found] = campaign([number], seed)
+    assert found.verdict.violation is None, found.verdict.detail
+
+
+def test_what_somebody_else_has_done_does_not_make_a_step_early() -> None:
+    [found] = campaign([155], 1)
+    assert found.verdict.violation is None, found.verdict.detail
