@@ -27,8 +27,8 @@ def faults(
     """Run plans in simulated worlds in which something goes wrong, and judge how each run ends.
 
     The exit code is 1 where a run ended as none may: success that is none, effects that came twice, a goal given up
-    that could have been reached, an irreversible step that came too early, again, in an undo or despite an open question,
-    an error.
+    that could have been reached, an irreversible step that came too early, again, in an undo or despite an open
+    question, an error.
     """
     from benchmarks.faults.table import report  # noqa: PLC0415 - the command line starts without the executor
     from benchmarks.faults.verdict import Ending  # noqa: PLC0415 - as above

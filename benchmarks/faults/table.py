@@ -57,8 +57,8 @@ def _endings(head: str, names: Iterable[str], judged: Sequence[Judged], name: Ca
 
 def injected(judged: Sequence[Judged]) -> Table:
     """Return how often each kind of fault struck."""
-    rows = [[kind.name, sum(each.strikes.get(kind, 0) for each in judged)] for kind in KINDS]
-    return Table(["fault", "times that it struck"], rows, ["all", sum(int(row[1]) for row in rows)])
+    counts = {kind.name: sum(each.strikes.get(kind, 0) for each in judged) for kind in KINDS}
+    return Table(["fault", "times that it struck"], list(map(list, counts.items())), ["all", sum(counts.values())])
 
 
 def grid(judged: Sequence[Judged]) -> Table:

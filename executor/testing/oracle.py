@@ -87,16 +87,22 @@ def as_left(
 ) -> Problem:
     """Return `problem` without the ground actions that are covered, and with others where they may be used only.
 
-    A pattern or step that names an object which `problem` lacks covers none of its ground actions.
+    A pattern or step that names an object which `problem` lacks covers none of its ground actions; what a step creates
+    does not count.
     """
     names = {OPEN, *(each.name for each in problem.all_objects)}
     domain = problem.domain
+
+    def is_known(pattern: Atom) -> bool:
+        action = domain.actions.get(pattern.predicate)
+        return action is not None and names.issuperset(pattern.args[: len(action.parameters)])
+
     for pattern in (*map(pattern_of, patterns), *unused):
-        if pattern is None or names.issuperset(pattern.args):
+        if pattern is None or is_known(pattern):
             domain = without(domain, pattern)
     problem = replace(problem, domain=domain)
     for step, facts in not_where.items():
-        if names.issuperset(step.args):
+        if is_known(step):
             problem = elsewhere(problem, step, facts)
     return problem
 
