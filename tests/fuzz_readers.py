@@ -14,6 +14,7 @@ import csv
 import gc
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,19 @@ DOMAIN = """(define (domain rooms) (:requirements :adl :action-costs) ; a small 
 PROBLEM = """(define (problem one) (:domain rooms) (:objects r2 - robot kitchen - room)
   (:init (at r2 hall) (door hall kitchen) (not (clean hall)) (= (distance hall kitchen) 3) (= base 0.5) (idle))
   (:goal (and (at r2 kitchen) (exists (?x) (clean ?x)))) (:metric minimize (total-cost)))
+"""
+WISHES_DOMAIN = """(define (domain wishes) (:types room) (:constants hall - room)
+  (:predicates (at ?x - room) (lit ?x - room) (calm)) (:functions (total-cost) - number (fee ?x - room) - number)
+  (:constraints (and (always (calm)) (forall (?x - room) (at-most-once (at ?x)))))
+  (:action go :parameters (?x ?y - room)
+    :precondition (and (at ?x) (preference p (lit ?y)) (forall (?z - room) (preference q (lit ?z))))
+    :effect (and (at ?y) (not (at ?x)) (increase (total-cost) (fee ?x)))))
+"""
+WISHES_PROBLEM = """(define (problem one) (:domain wishes) (:objects den - room)
+  (:init (at hall) (calm) (= (total-cost) 0) (= (fee hall) 2) (= (fee den) 1))
+  (:goal (and (at den) (preference g (lit den)) (forall (?x - room) (preference h (lit ?x)))))
+  (:constraints (and (preference c (sometime (at hall))) (sometime-before (at den) (at hall)) (at end (calm))))
+  (:metric minimize (+ (total-cost) (* 3 (is-violated p)) (* 2 (is-violated q)) (is-violated g) (is-violated c))))
 """
 HDDL_DOMAIN = """(define (domain trips) (:requirements :hierarchy :method-preconditions)
   (:types place thing - object town - place) (:constants home - town)
@@ -197,7 +211,7 @@ class Report:
 
 def seeds(folders: int | None) -> list[tuple[str, str]]:
     """Return texts of domains with problems for them: the smallest pair of each of the first `folders` folders."""
-    found = [(DOMAIN, PROBLEM)]
+    found = [(DOMAIN, PROBLEM), (WISHES_DOMAIN, WISHES_PROBLEM)]
     for folder in sorted(DATA.glob("*/"))[:folders]:
         domains = {path.stem.replace("domain", ""): path for path in folder.glob("*domain*.pddl")}
         problems = [path for path in sorted(folder.glob("*.pddl"), key=_size) if "domain" not in path.name]
@@ -411,6 +425,23 @@ def _part(text: str, _: str, draw: random.Random) -> str:
     return text[:one] + other + text[end_one:]
 
 
+def wrapped(text: str) -> Iterator[str]:
+    """Yield `text` with each of its words and balanced parts in one pair of parentheses too many."""
+    opened: list[int] = []
+    for token in re.finditer(r"[()]|[^\s()]+", re.sub(r";[^\n]*", lambda comment: " " * len(comment[0]), text)):
+        if token[0] == "(":
+            opened.append(token.start())
+        else:
+            start, end = opened.pop() if token[0] == ")" else token.start(), token.end()
+            yield f"{text[:start]}({text[start:end]}){text[end:]}"
+
+
+def _wrap(text: str, _: str, draw: random.Random) -> str:
+    """Put a balanced part into one pair of parentheses too many."""
+    start, end = _span(text, draw)
+    return f"{text[:start]}({text[start:end]}){text[end:]}"
+
+
 def _copy(text: str, _: str, draw: random.Random) -> str:
     """Repeat a balanced part, there or elsewhere."""
     (one, end_one), (two, _end) = _span(text, draw), _span(text, draw)
@@ -434,7 +465,7 @@ def _type_chain(text: str, _: str, draw: random.Random) -> str:
     return f"{text[: start + 6]}{chain}{text[start + 6 :]}" if start >= 0 else text
 
 
-STRUCTURAL = [_rename, _rename, _part, _part, _copy, _typed, _type_chain]
+STRUCTURAL = [_rename, _rename, _part, _part, _wrap, _copy, _typed, _type_chain]
 MUTATIONS = [
     _delete,
     _duplicate,

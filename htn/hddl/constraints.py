@@ -9,7 +9,7 @@ from planner.annotations import Final
 from planner.model import Formula, Variable
 from planner.model.formulas import conjunction
 from planner.pddl.conditions import read_condition
-from planner.pddl.trees import Tree, quote
+from planner.pddl.trees import Tree, quote, ungrouped
 from planner.pddl.typed import Types
 from planner.pddl.vocabulary import Vocabulary
 
@@ -27,10 +27,9 @@ def read_constraints(
     bound = {variable.name: variable for variable in variables}
     found: list[Formula] = []
     for index, part in enumerate(tree[1:] if tree[:1] == ["and"] else [tree] if tree else [], start=1):
-        if not isinstance(part, list) or not part:
-            raise words.source.error(
-                f"found {quote(part)}, expected a constraint such as '(not (= ?x ?y))'", tree, index
-            )
+        if not isinstance(part, list) or not part or not isinstance(part[0], str):
+            message = f"found {quote(part)}, expected a constraint such as '(not (= ?x ?y))'"
+            raise words.source.error(message, tree, None if part is tree else index, ungrouped(part))
         if part[0] in _TYPE_WORDS and part[0] not in words.arities:
             _narrow(part, words, bound)
         else:

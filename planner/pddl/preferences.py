@@ -16,7 +16,7 @@ from planner.model.formulas import substitute
 from planner.pddl import refused
 from planner.pddl.conditions import check_length, is_flat, read_condition, subtree
 from planner.pddl.refused import unsupported
-from planner.pddl.trees import Tree, quote
+from planner.pddl.trees import Tree, quote, ungrouped
 from planner.pddl.vocabulary import Scope, Vocabulary, widened
 from planner.records import dataclass, replace
 
@@ -126,10 +126,10 @@ def _constraint(tree: Tree, words: Vocabulary, scope: Scope) -> Wanted:
         condition = subtree(words.source, tree, 2, "a condition")
         check_length(words.source, tree, 3, "'at end'")
         return read_condition(condition, words, scope)
-    if head not in _PARTS:
-        if head in refused.CONDITIONS:
-            raise unsupported(words.source, refused.CONSTRAINT, tree, None, str(head))
-        hint = f"constraints are {', '.join(_PARTS)}"
+    if not isinstance(head, str) or head not in _PARTS:
+        if isinstance(head, str) and head in refused.CONDITIONS:
+            raise unsupported(words.source, refused.CONSTRAINT, tree, None, head)
+        hint = ungrouped(tree) or f"constraints are {', '.join(_PARTS)}"
         raise words.source.error(f"found {quote(tree)}, expected a constraint", tree, None, hint)
     parts = _PARTS[head]
     read = [

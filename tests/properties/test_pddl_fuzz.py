@@ -8,7 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fuzz_readers import MUTATIONS, Reader, Report, fuzz, readers, run_one
+from fuzz_readers import MUTATIONS, Reader, Report, fuzz, readers, run_one, wrapped
+
+pytestmark = pytest.mark.filterwarnings("ignore::planner.pddl.lenient.FileWarning")
 
 NAMES = ("pddl-domain", "pddl-problem", "pddl-file", "hddl-domain", "hddl-problem", "condition", "plan", "yaml", "json")
 
@@ -40,6 +42,21 @@ def test_the_texts_that_are_changed_can_be_read(name: str) -> None:
             run_one(few_seeds()[name], text + "\n" * lines, use, report)
     assert report.failures == []
     assert report.outcomes["read"] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [(name, 0) for name in ("pddl-domain", "pddl-problem", "hddl-domain", "hddl-problem")]
+    + [("pddl-domain", 1), ("pddl-problem", 1)],
+)
+def test_parentheses_too_many_are_read_or_refused(name: str, place: int) -> None:
+    """`place` is that of the small texts which have everything: PDDL, and its constraints and preferences."""
+    reader, report = few_seeds()[name], Report()
+    text, use = reader.seeds[place]
+    for variant in wrapped(text):
+        run_one(reader, variant, use, report)
+    assert report.failures == []
+    assert report.outcomes["PddlError"] > report.inputs / 2
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)

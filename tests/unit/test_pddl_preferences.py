@@ -112,6 +112,7 @@ def test_what_cannot_be_said_is_refused_by_name(rest, goal, message) -> None:
         ("(:constraints (sometime-before (clean lab)))", "expected a condition"),
         ("(:constraints (always (dirty lab)))", "dirty"),
         ("(:constraints)", "expected constraints"),
+        ("(:constraints (and ((always (clean lab)))))", "expected a constraint; remove one pair of parentheses"),
         ("(:metric minimize (is-violated nobody))", "speaks of the preference 'nobody'"),
     ],
 )
