@@ -19,6 +19,8 @@ from planner.model import Atom, Object, Problem
 from planner.plan import Step
 from planner.validate import Simulation
 
+ORDERED = frozenset({"hierarchical", "policy"})
+"""The execution models in which more than the effects of steps says which one comes first."""
 Timed = tuple[float, Event]
 
 
@@ -117,7 +119,8 @@ def repeated_steps(evidence: Evidence) -> Iterator[str]:
 def _was_settled(evidence: Evidence, before: Call, after: Call) -> bool:
     """Return whether a person or conclusive observers said between two calls that the first had no effect.
 
-    The latest answer of each observer counts, and those that speak of an effect must agree.
+    The latest answer of each observer counts, and those that speak of an effect must agree. Where the first call could
+    change nothing in the true world, all that its action provides must have been seen to be missing.
     """
     id_ = before.by.removeprefix(f"{evidence.run}/")
     for when, event in evidence.events:
@@ -130,6 +133,7 @@ def _was_settled(evidence: Evidence, before: Call, after: Call) -> bool:
     step = Step(before.step.predicate, before.step.args)
     changed = evidence.state_at(before.at - 1e-9).changes(step)
     effects = [*[(fact, True) for fact in changed.added], *[(fact, False) for fact in changed.removed]]
+    effects = effects or [(fact, True) for fact in changed.provided]
     return bool(effects) and all(_is_absent(fact, holds, looks) for fact, holds in effects)
 
 
@@ -139,7 +143,12 @@ def _is_absent(fact: Atom, holds: bool, looks: Sequence[Sighting]) -> bool:  # n
 
 
 def early_steps(evidence: Evidence) -> Iterator[str]:
-    """Yield the irreversible steps that began before a reversible step that could have come first."""
+    """Yield the irreversible steps that began before a reversible step that could have come first.
+
+    The order of tasks binds hierarchical runs, and a policy says itself which step is next: neither is looked at.
+    """
+    if any(isinstance(event, RunStarted) and event.model in ORDERED for _, event in evidence.events):
+        return
     course = Course(evidence.problem)
     for when, event in evidence.events:
         course.take(event)

@@ -12,6 +12,7 @@ from benchmarks.faults.given_up import GivenUp
 from benchmarks.faults.promises import Evidence, broken_promises
 from benchmarks.faults.setting import CHANGES, Setting
 from executor.engine import Outcome
+from executor.record.events import StepEnded
 from executor.record.status import RunStatus, StepStatus
 from executor.recovery.policy import Recovery
 from executor.testing import FaultKind, SimulatedWorld
@@ -67,7 +68,7 @@ def verdict(setting: Setting, carried: Carried) -> Verdict:
     broken = broken_promises(evidence_of(setting, carried))
     if broken:
         return Verdict.of(Violation.PROMISE, "; ".join(broken))
-    double = doubled(setting, carried, carried.outcome)
+    double = doubled(setting, carried)
     if double:
         return Verdict.of(Violation.DOUBLE, double)
     return _ended(setting, carried, carried.outcome)
@@ -131,7 +132,7 @@ def not_undone(simulated: SimulatedWorld) -> list[Atom]:
     return [fact for fact in dict.fromkeys([*left, *written]) if fact not in others]
 
 
-def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
+def doubled(setting: Setting, carried: Carried) -> str:
     """Return which step had its effects twice, and is not idempotent.
 
     A handler may do that by itself, or say that it failed and did nothing, where the policy has that tried again; and
@@ -156,24 +157,28 @@ def doubled(setting: Setting, carried: Carried, outcome: Outcome) -> str:
             changed = bool(act.added or act.removed)
             if act.by in before and (changed or act.written):
                 found.append(f"{act.step} was done twice for one step")
-            elif not changed and _stands_in(act.by, before, setting, outcome):
+            elif not changed and _stands_in(act.by, before, setting, carried):
                 found.append(f"{act.step} was done again for another step, and changed nothing")
             if changed or act.written:
                 before.add(act.by)
     return ", ".join(found)
 
 
-def _stands_in(key: str, before: set[str], setting: Setting, outcome: Outcome) -> bool:
+def _stands_in(key: str, before: set[str], setting: Setting, carried: Carried) -> bool:
     """Return whether the step with this key is a new one, for one of those `before` that nobody knew to be done.
 
     A step that undoes something may be needed for what it takes away, which only seems to be there. Steps that came
-    into the plan together were meant to be done one after the other.
+    into the plan together were meant to be done one after the other. A step of which some effects were seen to be
+    missing may be done again for these.
     """
-    if any(each.plan.undoes for each in outcome.steps if f"{outcome.run}/{each.id}" == key):
+    outcome = carried.outcome
+    if outcome is None or any(each.plan.undoes for each in outcome.steps if f"{outcome.run}/{each.id}" == key):
         return False
     planned = {f"{outcome.run}/s{number}" for number in range(1, len(setting.plan.steps) + 1)}
     came = {f"{outcome.run}/{each.id}": each.because for each in outcome.steps}
-    unsure = {f"{outcome.run}/{each.id}" for each in outcome.steps if each.status is not StepStatus.SUCCEEDED}
+    ends = [event for _, event in carried.events if isinstance(event, StepEnded)]
+    known = {each.step for each in ends if each.status in {StepStatus.SUCCEEDED, StepStatus.PARTIAL}}
+    unsure = {f"{outcome.run}/{each.id}" for each in outcome.steps if each.id not in known}
     return key not in planned and any(came[each] != came[key] for each in before & unsure)
 
 

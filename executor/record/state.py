@@ -120,7 +120,7 @@ class RunState:
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
         """How often new steps, and those that follow them, became the plan while the same facts were believed."""
         self.settled = 0
-        """How often it was found out what became of a step in doubt."""
+        """How often it was found out what became of a step in doubt, or one was put back that had begun."""
         self.rungs: list[RungTaken] = []
         self.redirected: list[GoalChanged] = []
         self.dropped: list[str] = []
@@ -297,7 +297,7 @@ class RunState:
         record = self.steps[event.step]
         if not event.status.is_done:
             self._attempt_failed(record)
-        self.settled += record.status is StepStatus.IN_DOUBT
+        self.settled += record.status is StepStatus.IN_DOUBT or event.status is StepStatus.PENDING
         self.steps.move(record, event.status)
         record.reason, record.wait = event.reason, None
         record.ended = None if event.status is StepStatus.PENDING else self.at

@@ -100,6 +100,8 @@ class Stepper:
     rng: random.Random
     client: Client | None = None
     """What handlers ask a language model with, if they can."""
+    is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
+    """Says whether a step is irreversible, and not to be begun now."""
     paused: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     """Set when no step is to be begun any more: who is asked whether one may be, or how, is not waited for."""
     conditions: Conditions = field(init=False)
@@ -225,10 +227,13 @@ class Stepper:
                 self.emit(
                     StepStarted(record.id, record.attempts + 1, skill.name, self.state.key_of(record), *filled_in)
                 )
+                changes = self.state.changes
                 another = await self._attempt(record, skill, policy, wanted)
-                if another is None:
+                if another is None or self._is_put_back(record, another, changes):
                     return
                 skill = await self._again(record, another.skills, policy)
+                if self._is_put_back(record, another, changes):
+                    return
                 reason = await self.conditions.unmet(record, action)
         except _Unchosen as error:
             reason = str(error)
@@ -236,6 +241,18 @@ class Stepper:
             self._failed(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
+
+    def _is_put_back(self, record: StepRecord, another: Another, changes: int) -> bool:
+        """Put an irreversible step back among those that have not begun, where it has to wait; return whether it has.
+
+        Its next attempt waits like the first: for reversible steps that have come into the plan, which has changed so
+        many times before, for answers to questions about other steps, and until failures are attended to.
+        """
+        is_late = self.state.changes != changes or self.is_held(record.id)
+        if not (is_late and self.state.is_irreversible(record)) or self.aborted.is_set():
+            return False
+        self.emit(replace(another.otherwise, status=StepStatus.PENDING))
+        return True
 
     def _failed(self, record: StepRecord, reason: str, another: Another | None, *, repeatable: bool = True) -> None:
         """Say that a step has failed before an attempt; `another` says what came of the one before, if any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
 
@@ -357,3 +358,52 @@ def test_whoever_forbids_undoing_has_nothing_undone():
     outcome = shop.run(["gone"], recovery=Recovery(rungs=(Rung.PATCH,)))
     assert outcome.status is RunStatus.FAILED
     assert "cancel" not in shop.calls
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+@pytest.mark.parametrize("works", [True, False], ids=["works", "fails"])
+def test_another_attempt_waits_for_reversible_steps_that_a_patch_has_brought(model, works):
+    """While `pay` pauses between two attempts, `send` fails, and a patch has to `prepare` first, which may fail."""
+    domain, calls, facts = Domain("desk"), [], {"ready"}
+    domain.action("prepare", provides=["ready"])
+    domain.action("send", requires=["ready"], provides=["sent"], tags=["irreversible"])
+    domain.action("pay", provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    for fact in ("ready", "sent", "paid"):
+        world.observer(fact, conclusive=True)(lambda fact=fact: fact in facts)
+
+    @world.handler("pay", policy=Policy(retries=2, backoff=5, jitter=0))
+    async def pay():
+        calls.append("pay")
+        if calls.count("pay") == 1:
+            raise OSError("no line")
+        facts.add("paid")
+
+    @world.handler("send", policy=Policy(retries=0))
+    async def send():
+        calls.append("send")
+        await asyncio.sleep(1)
+        if calls.count("send") == 1:
+            facts.discard("ready")
+            return False
+        facts.add("sent")
+        return True
+
+    @world.handler("prepare", policy=Policy(retries=0))
+    async def prepare():
+        calls.append("prepare")
+        await asyncio.sleep(20)
+        if works:
+            facts.add("ready")
+        return works
+
+    outcome = run_virtual(Executor(world, model=model).run(domain.problem(initial=["ready"], goal=["sent", "paid"])))
+    assert sorted(calls[:2]) == ["pay", "send"]
+    assert calls[2] == "prepare"
+    if works:
+        assert outcome.status is RunStatus.SUCCEEDED
+        assert sorted(calls[3:]) == ["pay", "send"]
+        assert {each.step.action: each.attempts for each in outcome.steps if each.step.action == "pay"} == {"pay": 2}
+    else:
+        assert outcome.status is not RunStatus.SUCCEEDED
+        assert calls[3:] == []
