@@ -93,10 +93,10 @@ def average_costs(process: Process) -> list[int]:
     """Return what each action costs, in parts of a unit, if it is taken until something changes."""
     costs = [action.cost * FINE for action in process.task.actions]
     for choice in process.choices:
-        idle = sum([share for share, action in choice.branches if action == NOTHING])
+        busy = sum([share for share, action in choice.branches if action != NOTHING])
         for _, action in choice.branches:
             if action != NOTHING:
-                costs[action] = int(choice.cost * FINE / (1 - idle))
+                costs[action] = int(choice.cost * FINE / busy)
     return costs
 
 

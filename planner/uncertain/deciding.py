@@ -14,7 +14,7 @@ from planner.plan import Statistics, Status, StoppedBy
 from planner.uncertain.aims import GUIDE, Aim, Hopes, Objective
 from planner.uncertain.decision import Decision
 from planner.uncertain.evaluation import evaluate
-from planner.uncertain.exact import Bounds, Check, Search
+from planner.uncertain.exact import Bounds, Check, Search, promising
 from planner.uncertain.following import policy_of
 from planner.uncertain.graph import Graph, Option
 from planner.uncertain.lexicographic import best_policy
@@ -31,6 +31,9 @@ SAME: Final = 1e-6
 
 PLANS: Final = "plans"
 """The search that proves nothing, and has a policy soon."""
+
+SIMULATIONS: Final = "mcts"
+"""The search whose kernels take rewards below 1e-9 for none: that none can be had is for another search to prove."""
 
 Turn = tuple[str, Search]
 """A search that has a turn, and its name: those of the same name go on with what was seen."""
@@ -90,11 +93,18 @@ class Deciding:
             if name not in self.known:
                 self.known[name] = self._ready(process, name)
             solution = search(*self.known[name], part.check)
+            if solution is not None and name == SIMULATIONS and self._is_hopeless(name):
+                return self._searched(process, [("lao", promising)], part)
             if solution is not None:
                 return name, solution.chosen
             if name == PLANS:
                 self.planned = self._from_plans(part.check)
         raise AssertionError("the last search goes on to the end")
+
+    def _is_hopeless(self, *searches: str) -> bool:
+        """Return whether one of `searches` has found that nothing leads to the goal."""
+        known = [self.known[name] for name in searches if name in self.known]
+        return any(graph.aim.rewards and bounds.values[0] <= 0 for graph, bounds in known)
 
     def _from_plans(self, check: Check) -> Policy:
         graph, _ = self.known[PLANS]
@@ -105,7 +115,7 @@ class Deciding:
         aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
         if search != "vi" and process.task.unreachable_goal is None:
             check = self.budget.check
-            aim.hopes = hopes_for(aim, check) if search == "mcts" else Hopes(process, check)
+            aim.hopes = hopes_for(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
         first = graph.options[0][0]
         if search == PLANS:
@@ -123,7 +133,7 @@ class Deciding:
             limit = self.budget.remaining
             part = self.budget.part(None if limit is None else limit * MAKING)
             with contextlib.suppress(LimitReached):
-                if search == "mcts":
+                if search == SIMULATIONS:
                     chosen = best_known(graph, bounds, part.check).chosen
                 else:
                     chosen = best_policy(graph.closed(), graph.aim.rewards, part.check).chosen
@@ -136,11 +146,11 @@ class Deciding:
         settled = not aim.rewards or policy.success >= success - SAME
         cost = values[-1] / aim.process.task.resolution if settled else 0.0
         status = Status.OPTIMAL if bounds.proved else Status.SOLVED
-        if aim.rewards and success < SAME:
+        if self._is_hopeless(*(name for name in self.known if name != SIMULATIONS)):
             status, cost = Status.UNSOLVABLE, float("inf")
             if self.problem.unknown:
                 status = Status.UNKNOWN
-        elif status is Status.SOLVED and aim.rewards and policy.success < SAME:
+        elif aim.rewards and policy.success <= 0:
             status = Status.UNKNOWN
         return Decision(
             status,

@@ -113,8 +113,11 @@ class _Chain:
             if self._is_left(inside):
                 rows = {}
                 for number in component:
-                    known = sum([share * values[n] for n, share in self._after[number].items() if n not in inside])
-                    rows[number] = now[number] + known, {n: s for n, s in self._after[number].items() if n in inside}
+                    after = self._after[number]
+                    outside = {n: share for n, share in after.items() if n not in inside}
+                    known = sum([share * values[n] for n, share in outside.items()])
+                    leaving = sum(outside.values()) if after else 1.0
+                    rows[number] = now[number] + known, leaving, {n: s for n, s in after.items() if n in inside}
                 values |= solved(rows)
             else:
                 endless = any(now[number] for number in component)

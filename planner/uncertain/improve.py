@@ -92,7 +92,7 @@ def _improve(policy: dict[int, Exit], exits: Exits, values: list[float], check: 
         for number, now in policy.items():
             best = min(exits[number], key=lambda each: worth(each, values))
             known = values[number]
-            if best is not now and worth(best, values) < known - BETTER * max(1.0, abs(known)):
+            if best is not now and worth(best, values) < known - BETTER * abs(known):
                 policy[number], changed = best, True
 
 
@@ -104,7 +104,9 @@ def _evaluate(policy: dict[int, Exit], values: list[float]) -> None:
         rows = {}
         for number in circle:
             exit_ = policy[number]
-            fixed = exit_.price + sum([share * values[after] for share, after in exit_.branches if after not in inside])
-            rows[number] = (fixed, {after: share for share, after in exit_.branches if after in inside})
+            outside = [(share, after) for share, after in exit_.branches if after not in inside]
+            fixed = exit_.price + sum([share * values[after] for share, after in outside])
+            leaving = sum([share for share, _ in outside]) if exit_.branches else 1.0
+            rows[number] = fixed, leaving, {after: share for share, after in exit_.branches if after in inside}
         for number, value in solved(rows).items():
             values[number] = value

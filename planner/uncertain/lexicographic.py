@@ -56,7 +56,7 @@ def _kept(quotient: Quotient, values: Sequence[float]) -> Options:
     """Return the options that keep the best value."""
     kept: list[list[Option]] = [list(quotient.inner.get(node, ())) for node in range(len(quotient.options))]
     for number, exits in enumerate(quotient.exits):
-        limit = values[number] + TIE * max(1.0, abs(values[number]))
+        limit = values[number] + TIE * abs(values[number])
         for each in exits:
             if worth(each, values) <= limit:
                 kept[each.node].append(each.option)

@@ -23,7 +23,7 @@ from planner.uncertain.exact import Bounds, Check
 from planner.uncertain.graph import Graph, Option
 from planner.uncertain.lexicographic import Solution, best_policy
 from planner.uncertain.sweeps import Sweeps
-from planner.uncertain.values import FEWEST, Worth, is_tied, new_values
+from planner.uncertain.values import FEWEST, Worth, are_equal_rewards, is_tied, new_values
 from planner.workplace import MOST_TOGETHER
 
 EXPLORATION: Final = 0.3
@@ -77,7 +77,8 @@ def best_known(graph: Graph, bounds: Bounds, check: Check) -> Solution:
     if not graph.is_abridged:
         hoped = best_policy(graph.options, graph.aim.rewards, check)
         bounds.values = tuple([values[0] for values in hoped.values])
-        bounds.proved = all(is_tied(known[0], most) for known, most in zip(solution.values, bounds.values, strict=True))
+        *rewards, cost = zip([known[0] for known in solution.values], bounds.values, strict=True)
+        bounds.proved = all(are_equal_rewards(*pair) for pair in rewards) and is_tied(*cost)
     return solution
 
 
@@ -179,9 +180,9 @@ def losses(worths: Sequence[Worth]) -> list[float]:
         values = [worths[place][number] for place in tied]
         best, spread = max(values), max(values) - min(values)
         for place in tied:
-            if not is_tied(worths[place][number], best):
+            if not are_equal_rewards(worths[place][number], best):
                 found[place] = 1.0 + (best - worths[place][number]) / spread
-        tied = [place for place in tied if is_tied(worths[place][number], best)]
+        tied = [place for place in tied if are_equal_rewards(worths[place][number], best)]
     costs = [worths[place][last] for place in tied]
     least, most = min(costs), max(costs)
     for place in tied:

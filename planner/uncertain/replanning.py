@@ -103,7 +103,7 @@ class _Rounds:
             if self._widened.get(node, 0) < most:
                 self._widen(node, most)
             for option in graph.options[node]:
-                leaving = 1.0 - sum([share for share, after in option.branches if after == node])
+                leaving = sum([share for share, after in option.branches if after != node])
                 for share, after in option.branches:
                     if after not in done:
                         if after not in mass:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from planner.annotations import Final
 from planner.uncertain.exact import Check
 from planner.uncertain.graph import OPEN
-from planner.uncertain.values import Values, is_tied
+from planner.uncertain.values import Values, are_equal_rewards, is_tied
 
 CLOSE: Final = 1e-12
 """A sweep ends when a round changes nothing by more than this part of a value."""
@@ -70,7 +70,7 @@ class Sweeps:
             rest = True
             for node in nodes:
                 best = max([self._part(node, place, number) for place in self._kept[node]])
-                rest = rest and abs(best - part[node]) <= CLOSE * max(1.0, abs(best))
+                rest = rest and abs(best - part[node]) <= CLOSE * abs(best)
                 part[node] = best
             if rest:
                 return True
@@ -104,7 +104,7 @@ class Sweeps:
     def _keeping(self, node: int, number: int) -> list[int]:
         """Return the options of `node` that keep what it has of a reward."""
         value = self._values.parts[number][node]
-        return [place for place in self._kept[node] if is_tied(self._part(node, place, number), value)]
+        return [place for place in self._kept[node] if are_equal_rewards(self._part(node, place, number), value)]
 
     def _part(self, node: int, place: int, number: int) -> float:
         return self._values.part(number, node, self._graph.options[node][place])

@@ -61,13 +61,12 @@ class Values:
             return option.cost if last else option.worth[number]
         values = self.parts[number]
         total = option.cost if last else 0.0
-        rest = 1.0
+        leaving = 0.0
         for share, after in option.branches:
-            if after == node:
-                rest -= share
-            else:
+            if after != node:
                 total += share * values[after]
-        return total / rest
+                leaving += share
+        return total / leaving
 
     def back_up(self, node: int, *, hopeful: bool) -> None:
         """Let `node` be worth its best option; it is settled if all that comes after it is.
@@ -99,14 +98,19 @@ class Values:
 def is_better(one: Worth, other: Worth) -> bool:
     """Return whether `one` is better than `other`, rewards first."""
     for mine, theirs in zip(one[:-1], other[:-1], strict=True):
-        if not is_tied(mine, theirs):
+        if not are_equal_rewards(mine, theirs):
             return mine > theirs
     return one[-1] < other[-1]
 
 
 def is_tied(one: float, other: float) -> bool:
-    """Return whether two values are equal up to rounding."""
+    """Return whether two costs are equal up to rounding."""
     return abs(one - other) <= TIE * max(1.0, abs(other))
+
+
+def are_equal_rewards(one: float, other: float) -> bool:
+    """Return whether two rewards are equal up to rounding; the least probability of success is more than none."""
+    return abs(one - other) <= TIE * max(abs(one), abs(other))
 
 
 def new_values(graph: Graph) -> Values:
