@@ -12,6 +12,7 @@ from planner.declare.marks import Condition
 from planner.declare.numbers import number
 from planner.declare.places import Place, caller
 from planner.declare.syntax import NotationError, parse_atom, shown
+from planner.errors import did_you_mean
 from planner.model import Atom, Constraint, ConstraintKind, Done, Formula, Number
 from planner.records import dataclass
 
@@ -152,6 +153,12 @@ def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
         demand = Demand(demand.kind, Said(demand.what, place), place, second, demand.times, demand.utility)
     if not isinstance(demand, Demand):
         raise place.error(f"{shown(demand)} is no constraint", _EXAMPLES)
+    kind: Any = demand.kind
+    if not isinstance(kind, ConstraintKind):
+        known = [each.name for each in ConstraintKind]
+        near = did_you_mean(kind, known) if isinstance(kind, str) else None
+        hint = near or f"write ConstraintKind.{known[0]}, or {', '.join(known[1:])}"
+        raise place.error(f"{shown(kind)} is no kind of constraint", hint)
     if (demand.other is None) == (demand.kind in _RELATING):
         raise place.error(f"{demand.kind.name} relates two happenings, and no other kind does")
     times = _times(demand)
@@ -165,7 +172,11 @@ def _constraint(demand: Any, reader: Reader, place: Place) -> Constraint:
 
 def _happening(said: Said, reader: Reader) -> Formula | Done:
     value, place = said
+    if value is None:
+        raise place.error("a constraint is on None", "give a condition that may hold, or done(…) for a step")
     if isinstance(value, Done):
+        if not isinstance(value.action, Atom):
+            raise place.error(f"{shown(value.action)} is no step", "write done('action(arg, …)')")
         return Done(reader.step(value.action, place))
     if isinstance(value, str) and value.lstrip().startswith("done("):
         hint = 'a step is written done("action(arg, …)"), and in documents {done: "action(arg, …)"}'

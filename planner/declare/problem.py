@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from planner.collector import collector_paused
 from planner.declare.checks import opened
@@ -41,6 +41,7 @@ from planner.model.memo import kept_with_domain
 from planner.model.problem import sealed
 from planner.records import replace
 
+_SOFT: Final = "give a tuple of SoftGoal(condition, utility); () where nothing is wished for"
 GoalLike = Condition | Goal | Mapping[str, Any]
 """A condition, or `{"hard": condition, "soft": {condition: utility}}`."""
 Facts = str | Atom | Iterable[str | Atom]
@@ -123,7 +124,7 @@ class ProblemBuilder:
             constraints=constraints_of(constraints, self, place.within("constraints")) if constraints else (),
             budgets=budgets_of(budgets, self._domain, place.within("budgets")) if budgets else {},
             deadline=deadline_of(deadline, place.within("deadline")),
-            ran=tuple([self._action(text, place.within("ran")) for text in ran]),
+            ran=self._ran(ran, place.within("ran")),
             entities=entities,
             unmentioned=tuple(self._unmentioned),
         )
@@ -146,7 +147,7 @@ class ProblemBuilder:
             "constraints": lambda value, place: constraints_of(value, self, place),
             "budgets": lambda value, place: budgets_of(value, self._domain, place),
             "deadline": deadline_of,
-            "ran": lambda value, place: tuple([self._action(each, place) for each in value]),
+            "ran": self._ran,
         }
         for name in fields:
             if name in readers:
@@ -295,6 +296,8 @@ class ProblemBuilder:
 
     def _soft(self, condition: Any, utility: Any, place: Place) -> SoftGoal:
         here = place.within(condition) if isinstance(condition, str) else place
+        if condition is None:
+            raise here.error("the condition of a soft goal is None", "say what is wished for")
         gain = number(utility, "the utility of a soft goal", here)
         if gain == 0:
             raise here.error("the utility of a soft goal is 0; it must be above 0")
@@ -321,8 +324,18 @@ class ProblemBuilder:
                 raise place.error(f"{pattern} is derived and cannot be unknown", "say what it is derived from")
         return found
 
-    def _action(self, text: str | Atom, place: Place) -> Atom:
+    def _ran(self, value: Any, place: Place) -> tuple[Atom, ...]:
+        """Return the ground actions that have run."""
+        if isinstance(value, str | Atom) or not isinstance(value, Iterable):
+            raise place.error(
+                f"{shown(value)} is no list of actions", "give those that have run: ['name(object, …)', …]"
+            )
+        return tuple([self._action(each, place) for each in value])
+
+    def _action(self, text: Any, place: Place) -> Atom:
         """Return the ground action that `text` writes, or is."""
+        if not isinstance(text, str | Atom):
+            raise place.error(f"{shown(text)} is no action", "write 'name(object, …)'")
         try:
             action = text if isinstance(text, Atom) else parse_atom(text)
         except NotationError as mistake:
@@ -361,7 +374,7 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
     if value is None:
         raise place.error("None is no goal", "write a condition; one that always holds is ()")
     if isinstance(value, Goal):
-        return value.hard, [(each.condition, each.utility) for each in value.soft]
+        return _hard_part(value, place), [(each.condition, each.utility) for each in _soft_parts(value, place)]
     if not isinstance(value, Mapping):
         return value, []
     for key in value:
@@ -372,6 +385,26 @@ def _goal_parts(value: GoalLike, place: Place) -> tuple[Any, list[tuple[Any, Any
     if not isinstance(pairs, list) or not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
         raise place.error(f"soft goals are a mapping from conditions to utilities, not {shown(soft)}")
     return value.get("hard"), pairs
+
+
+def _hard_part(goal: Goal, place: Place) -> Any:
+    """Return the condition of `goal` that has to hold."""
+    given: Any = goal.hard
+    if given is None:
+        raise place.error("the condition of the goal is None", "write a condition; one that always holds is TRUE")
+    return given
+
+
+def _soft_parts(goal: Goal, place: Place) -> tuple[SoftGoal, ...]:
+    """Return the soft goals of `goal`."""
+    given: Any = goal.soft
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise place.error(f"{shown(given)} is no tuple of soft goals", _SOFT)
+    found = tuple(given)
+    for each in found:
+        if not isinstance(each, SoftGoal):
+            raise place.error(f"{shown(each)} is no soft goal", _SOFT)
+    return found
 
 
 def _plain(fact: Atom) -> Atom:

@@ -43,6 +43,7 @@ def resolved(problem: Problem) -> Problem:
     place, fields = ProblemPlace(f"problem {shown(problem.name)}"), problem.unsealed
     if not isinstance(problem.domain, DomainModel):
         raise place.error(f"the domain is {kind_of(problem.domain)}", "give a DomainModel, such as domain.model")
+    _check_values(problem, place)
     objects = _objects(problem, place.within("objects"))
     if "domain" in fields:
         _check(problem.domain, objects)
@@ -50,6 +51,16 @@ def resolved(problem: Problem) -> Problem:
     builder = ProblemBuilder(problem.domain, objects, place)
     found = builder.read_again(problem, SEALED if whole else fields)
     return problem if found == problem and found.unmentioned == problem.unmentioned else found
+
+
+def _check_values(problem: Problem, place: Place) -> None:
+    """Raise `InputError` for a name that cannot be shown, and for values of objects that are no mapping."""
+    name: Any = problem.name
+    entities: Any = problem.entities
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise place.error(f"{shown(name)} cannot name a problem", "give a text that can be printed, such as 'office'")
+    if not isinstance(entities, Mapping):
+        raise place.error(f"entities are {kind_of(entities)}", "give a mapping from names of objects to Python values")
 
 
 def _check(domain: DomainModel, objects: Mapping[str, Object]) -> None:

@@ -102,6 +102,7 @@ class Problem:
 
 
 SEALED: Final = (
+    "name",
     "domain",
     "objects",
     "initial",
@@ -114,8 +115,9 @@ SEALED: Final = (
     "budgets",
     "deadline",
     "ran",
+    "entities",
 )
-"""The fields of a problem that name something."""
+"""The fields of a problem that are checked before it is searched."""
 
 
 def sealed(problem: Problem) -> Problem:
