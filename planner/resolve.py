@@ -7,6 +7,7 @@ they are given: here it is read and looked up by the code that reads declared pr
 from __future__ import annotations
 
 from planner.annotations import TypeVar, cast
+from planner.classical import check_classical
 from planner.errors import InputError, kind_of
 from planner.kinds import is_other_problem
 from planner.model import Problem
@@ -29,3 +30,9 @@ def resolve_problem(problem: AnyProblem) -> AnyProblem:
     from planner.declare.resolve import resolved  # noqa: PLC0415 - readers give problems that are sealed
 
     return cast("AnyProblem", resolved(problem))
+
+
+def resolve_classical(problem: Problem, asked: str, hint: str) -> Problem:
+    """Return `problem` as `resolve_problem` does; raises as `check_classical` does for one of another kind."""
+    check_classical(problem, asked, hint)
+    return resolve_problem(problem)

@@ -14,6 +14,7 @@ from planner.check.reach import check_reach
 from planner.check.single import check_single_values
 from planner.check.usage import usage
 from planner.check.vocabulary import check_predicates, check_types, check_undeclared, check_unmentioned
+from planner.classical import check_classical
 from planner.creation.reach import with_enough
 from planner.model import DomainModel, Problem
 
@@ -32,7 +33,11 @@ def check_domain(domain: DomainModel) -> list[Finding]:
 
 
 def check_problem(problem: Problem, budget: Budget | None = None) -> list[Finding]:
-    """Return what can be said about `problem` and its domain, the worst first; raises `LimitReached`."""
+    """Return what can be said about `problem` and its domain, the worst first.
+
+    Raises `LimitReached`, and `InputError` for what is no classical problem.
+    """
+    check_classical(problem, "check_problem", "problem.check(budget) checks it")
     domain, budget = problem.domain, budget or Budget()
     found = [
         *check_arguments(domain),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, islice, pairwise
 
 from planner.annotations import Final
+from planner.classical import check_classical
 from planner.creation.expansion import Expansion, created_types, in_any_order, in_order, padded
 from planner.creation.guards import Guards
 from planner.errors import InputError, UnsupportedError
@@ -24,8 +25,9 @@ def with_placeholders(problem: Problem, number: int | Mapping[str, int]) -> Prob
 
     The result creates nothing: its plans are the plans of `problem` that create no more than that, placeholders taken
     in the order of their names. A problem that creates nothing is returned unchanged. Raises `InputError` for a
-    negative number.
+    negative number, and for what is no classical problem.
     """
+    check_classical(problem, "with_placeholders", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
         return problem
     types = created_types(problem.domain.actions.values())

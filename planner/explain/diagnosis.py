@@ -20,7 +20,7 @@ from planner.model.domain import creates_objects
 from planner.normalise import normalise
 from planner.normalise.wishes import with_spending
 from planner.plan import Plan, Status, StoppedBy
-from planner.resolve import resolve_problem
+from planner.resolve import resolve_classical
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def explain_unsolvable(problem: Problem, budget: Budget) -> Diagnosis:
     Limits end the work early and are reported, not raised. Raises `InputError` for a problem that means nothing and
     `UnsupportedError` for one that search does not take.
     """
-    problem = resolve_problem(problem)
+    problem = resolve_classical(problem, "explain_unsolvable", "problem.why_not(budget) explains it")
     if not creates_objects(problem.domain):
         return _diagnosis(problem, problem, budget)
     enough = with_enough(problem)

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from planner.creation import for_steps
+from planner.errors import InputError, kind_of
 from planner.explain.words import readable
 from planner.model import Goal, Problem
 from planner.model.formulas import conjunction, conjuncts
 from planner.order import CausalLink, causal_links, purposes
 from planner.plan import Plan, Step, Supposition, json_number
 from planner.records import replace
+from planner.resolve import resolve_classical
 from planner.validate import Simulation, as_supposed, validate
 
 ELIMINATION: Final = 300
@@ -125,10 +127,16 @@ class PlanExplanation:
 
 
 def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
-    """Return why each step of `plan` is there. Raises `PlanError` for a plan that is not valid.
+    """Return why each step of `plan` is there.
 
-    Wishes that come true count as part of the goal.
+    Wishes that come true count as part of the goal. Raises `PlanError` for a plan that is not valid, and `InputError`
+    for names in the problem that nothing declares.
     """
+    problem = resolve_classical(problem, "explain_plan", "problem.explain_plan(plan) explains it")
+    if not isinstance(plan, Plan):
+        raise InputError(
+            f"{kind_of(plan)} is no plan", hint="solve(problem).expect_plan() and Plan(steps, problem) are"
+        )
     source, expanded = problem, for_steps(_settled(problem, plan), plan.steps)
     problem, suppositions = as_supposed(expanded, plan)
     plan = replace(plan, suppositions=suppositions)

@@ -17,6 +17,7 @@ from planner.repair.created import claimed, untried, with_spare
 from planner.repair.pointer import KEEP, keeping, keeping_all
 from planner.repair.search import STOPS, Chooser, stopped_by
 from planner.repair.ways import Ways
+from planner.resolve import resolve_classical
 from planner.validate import Simulation, validate
 
 
@@ -75,9 +76,10 @@ def mend(
     of `forbidden` are neither kept nor inserted. A kept step is the very action with the very arguments; misspelt names
     and wrong arguments are left out, with the reason. Budgets and the deadline are looked at when it is found: where it
     does not keep them, the status is UNKNOWN, as another might. Limits are those of `planner.solve`. Raises
-    `InputError` for limits that are none.
+    `InputError` for limits that are none, and for names in the problem that nothing declares.
     """
     check_limits(time_limit, memory_limit)
+    problem = resolve_classical(problem, "mend", "solve(problem) finds a plan for it")
     given = steps.steps if isinstance(steps, Plan) else tuple(steps)
     if problem.is_limited:
         limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}

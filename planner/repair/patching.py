@@ -24,7 +24,7 @@ from planner.repair.limited import patch_within
 from planner.repair.search import STOPS, Chooser, Prices, stopped_by
 from planner.repair.stages import Choice
 from planner.repair.ways import Ways
-from planner.resolve import resolve_problem
+from planner.resolve import resolve_classical
 from planner.validate import Simulation, validate
 
 READY_IN_A_SECOND: Final = 2000
@@ -98,7 +98,8 @@ def patch(
     """
     check_limits(time_limit, memory_limit)
     check_limits(proof_time, None)
-    weight, problem = _checked(weight), resolve_problem(problem)
+    weight = _checked(weight)
+    problem = resolve_classical(problem, "patch", "solve(problem) finds a plan for it")
     if problem.unknown:
         from planner.unknown.patching import patch_supposing  # noqa: PLC0415 - few problems need it
 

@@ -19,6 +19,7 @@ from planner.repair.created import claimed, untried, with_spare
 from planner.repair.restoring import RESTORED, Restored, Restoring
 from planner.repair.sparing import Sparing
 from planner.repair.values import Values
+from planner.resolve import resolve_classical
 from planner.validate import Simulation, validate
 from planner.validate.state import State
 
@@ -99,9 +100,10 @@ def undo(
     What the run has not written is left alone: what holds does so at the end, and is not changed in place, though new
     facts may come with the steps. So many items as can be are restored, at the least cost. No step is irreversible,
     and none is like those of `forbidden`. Limits are those of `planner.solve`. Raises `InputError` for limits that are
-    none.
+    none, and for names in the problem that nothing declares.
     """
     check_limits(time_limit, memory_limit)
+    problem = resolve_classical(problem, "undo", "give its classical part: problem.classical")
     exempt = tuple([each for each in written if each.irreversible])
     irreversible = {name for name, action in problem.domain.actions.items() if "irreversible" in action.tags}
     reversible_only = without_actions(problem, irreversible)

@@ -15,6 +15,7 @@ from planner.errors import PlanError
 from planner.model import COST, Atom, Number, Problem
 from planner.plan import Step, exact_sum
 from planner.records import dataclass
+from planner.resolve import resolve_classical
 from planner.uncertain.declared import Declared
 from planner.uncertain.linear import solved
 from planner.validate.costs import uses_of
@@ -61,8 +62,9 @@ def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = n
 
     It must always say the same in the same state. Where facts are unknown, it is told so, and what is worth anything is
     what is known in the end. `check` raises to give up. Raises `PlanError` where it gives a step that cannot be taken,
-    or one that a budget does not allow.
+    or one that a budget does not allow, and `InputError` for names in the problem that nothing declares.
     """
+    problem = resolve_classical(problem, "evaluate", "give its classical part: problem.classical")
     chain = _Chain(_world(problem), strategy, check)
     success = chain.solved([float(each) for each, _ in chain.ends])
     utility = chain.solved([gain for _, gain in chain.ends])
@@ -208,7 +210,7 @@ def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -
     The chances of step k of run n are the same for all strategies with the same `seed`: common random numbers. Raises
     as `evaluate` does.
     """
-    world = _world(problem)
+    world = _world(resolve_classical(problem, "executions", "give its classical part: problem.classical"))
     for run in range(runs):
         yield _execution(world, strategy, Random(f"{seed}/{run}"))  # noqa: S311 - a simulation
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from planner.annotations import Any, Final
+from planner.classical import check_classical
 from planner.errors import PlanError
 from planner.model import Action, Atom, CostFunction, CostTerm, Number, Problem
 from planner.model.numbers import exact_number
@@ -26,8 +27,9 @@ def expected_costs(problem: Problem) -> Problem:
 
     Actions keep their `risk` and `outcomes`, of which classical searches take no notice. Of outcomes, those that are
     `provides` and `modifies` are intended; where none is, or there are none, only the risk counts. Numbers are rounded
-    to 6 decimals, half to even.
+    to 6 decimals, half to even. Raises `InputError` for what is no classical problem.
     """
+    check_classical(problem, "expected_costs", "give its classical part: problem.classical")
     actions = {name: _until_done(action, problem) for name, action in problem.domain.actions.items()}
     if all(action is problem.domain.actions[name] for name, action in actions.items()):
         return problem

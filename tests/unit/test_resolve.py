@@ -2,14 +2,50 @@
 
 import copy
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domains.travel.instances import couple
-from planner import Budget, Domain, candidates, decide, done, explain_unsolvable, k_best, load, mandatory, never, solve
+from planner import (
+    Budget,
+    Domain,
+    Plan,
+    Step,
+    candidates,
+    check_problem,
+    decide,
+    done,
+    evaluate,
+    executions,
+    expected_costs,
+    explain_plan,
+    explain_unsolvable,
+    k_best,
+    load,
+    mandatory,
+    mend,
+    never,
+    solve,
+    undo,
+    with_placeholders,
+)
 from planner.errors import InputError
-from planner.model import Action, Atom, Constraint, ConstraintKind, DomainModel, Done, Goal, Object, Problem
+from planner.model import (
+    TRUE,
+    Action,
+    Atom,
+    Constraint,
+    ConstraintKind,
+    DomainModel,
+    Done,
+    Goal,
+    Object,
+    Problem,
+    SoftGoal,
+)
 from planner.plan import Status
 from planner.records import replace
 from planner.repair import patch
@@ -66,6 +102,29 @@ MISTAKES = {
     },
     "a budget of 'money', which no action uses": {"budgets": {"money": 3}},
     "ran: nope: domain": {"ran": (Atom("nope", ()),)},
+    "ran: None is no list of actions": {"ran": None},
+    "ran: 'b' is no list of actions": {"ran": "b"},
+    "ran: 3 is no action": {"ran": (3,)},
+    "goal: None is no tuple of soft goals": {"goal": Goal(TRUE, None)},  # type: ignore[arg-type]
+    "goal: 'q' is no soft goal": {"goal": Goal(TRUE, ("q",))},  # type: ignore[arg-type]
+    "goal: the condition of the goal is None": {"goal": Goal(None)},  # type: ignore[arg-type]
+    "the condition of a soft goal is None": {"goal": Goal(TRUE, (SoftGoal(None, 3),))},  # type: ignore[arg-type]
+    "constraints: 'sometime' is no kind of constraint; did you mean 'SOMETIME'?": {
+        "constraints": (Constraint("sometime", Done(Atom("b"))),)  # type: ignore[arg-type]
+    },
+    "3 is no kind of constraint; write ConstraintKind.ALWAYS, or SOMETIME": {
+        "constraints": (Constraint(3, Done(Atom("b"))),)  # type: ignore[arg-type]
+    },
+    "constraints: a constraint is on None; give a condition": {
+        "constraints": (Constraint(ConstraintKind.SOMETIME, None),)  # type: ignore[arg-type]
+    },
+    "constraints: 'b' is no step; write done(": {
+        "constraints": (Constraint(ConstraintKind.SOMETIME, Done("b")),)  # type: ignore[arg-type]
+    },
+    "None cannot name a problem": {"name": None},
+    "'' cannot name a problem": {"name": ""},
+    r"'a\x1b' cannot name a problem": {"name": "a\x1b"},
+    "entities are None; give a mapping": {"entities": None},
     "is of the unknown type 'y'": {"objects": (Object("o1", ("y",)),)},
     "object 'o1' is there twice": {"objects": (Object("o1", ("x",)), Object("o1", ("x",)))},
     "7 is no object": {"objects": (7,)},
@@ -73,20 +132,71 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("search", ["solve", "decide", "k_best", "candidates", "explain_unsolvable"])
+STEPS = (Step("a", ("o1",)),)
+SEARCHES: dict[str, Callable[[Any], object]] = {
+    "solve": solve,
+    "decide": decide,
+    "k_best": lambda problem: k_best(problem, 2),
+    "candidates": candidates,
+    "explain_unsolvable": lambda problem: explain_unsolvable(problem, Budget(5)),
+    "explain_plan": lambda problem: explain_plan(problem, Plan(STEPS, problem)),
+    "patch": lambda problem: patch(problem, STEPS),
+    "mend": lambda problem: mend(problem, STEPS),
+    "undo": lambda problem: undo(problem, (), ()),
+    "evaluate": lambda problem: evaluate(problem, lambda *_: None),  # type: ignore[arg-type,misc]
+    "executions": lambda problem: list(executions(problem, lambda *_: None, 1)),  # type: ignore[arg-type,misc]
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("message", MISTAKES)
 def test_names_that_mean_nothing_are_mistakes_and_no_proofs(message: str, search: str) -> None:
     problem = replace(declared(), **MISTAKES[message])
-    searches = {
-        "solve": solve,
-        "decide": decide,
-        "k_best": lambda problem: k_best(problem, 2),
-        "candidates": candidates,
-        "explain_unsolvable": lambda problem: explain_unsolvable(problem, Budget(5)),
-    }
     with pytest.raises(InputError) as refused:
-        searches[search](problem)
+        SEARCHES[search](problem)
     assert message in str(refused.value)
+
+
+TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
+    **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "patch", "mend", "undo", "evaluate")},
+    "executions": SEARCHES["executions"],
+    "with_placeholders": lambda problem: with_placeholders(problem, 2),
+    "expected_costs": expected_costs,
+    "check_problem": check_problem,
+}
+INSTEAD = {
+    "explain_unsolvable": "problem.why_not(budget) explains it",
+    "explain_plan": "problem.explain_plan(plan) explains it",
+    "check_problem": "problem.check(budget) checks it",
+    "patch": "solve(problem) finds a plan for it",
+    "mend": "solve(problem) finds a plan for it",
+}
+
+
+@pytest.mark.parametrize("asked", TAKING_CLASSICAL)
+def test_functions_for_classical_problems_say_what_takes_others(asked: str) -> None:
+    with pytest.raises(InputError) as refused:
+        TAKING_CLASSICAL[asked](couple())
+    hint = INSTEAD.get(asked, "give its classical part: problem.classical")
+    assert str(refused.value) == f"'couple' is a HtnProblem; {asked} takes classical problems; {hint}"
+    with pytest.raises(InputError) as refused:
+        TAKING_CLASSICAL[asked](None)
+    assert str(refused.value) == "None is no problem; load(…) and domain.problem(…) give one"
+
+
+def test_explanations_are_of_plans() -> None:
+    with pytest.raises(InputError, match=r"a tuple is no plan; solve\(problem\)\.expect_plan\(\)"):
+        explain_plan(declared(), STEPS)  # type: ignore[arg-type]
+
+
+def test_mending_and_undoing_read_texts() -> None:
+    problem = replace(declared(), goal="p(o1)")
+    mended = mend(problem, STEPS)
+    assert mended.status is Status.OPTIMAL
+    assert mended.steps is not None
+    assert validate(declared(), mended.steps).valid
+    undone = undo(problem, (), ())
+    assert (undone.status, undone.steps) == (Status.OPTIMAL, ())
 
 
 def test_problems_made_by_hand_are_looked_up() -> None:
@@ -111,7 +221,8 @@ def test_a_seal_is_broken_by_what_is_replaced_and_by_nothing_else(loaded: Proble
     for problem in (loaded, declared()):
         assert problem.unsealed == ()
         assert replace(problem, goal=Goal()).unsealed == ("goal",)
-        assert replace(problem, name="other").unsealed == ()
+        assert replace(problem, name="other").unsealed == ("name",)
+        assert replace(problem, unmentioned=()).unsealed == ()
         assert pickle.loads(pickle.dumps(problem)).unsealed == ()
         assert copy.deepcopy(problem).unsealed == ()
         assert problem == replace(problem, seal=())
