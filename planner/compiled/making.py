@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import time
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from planner.compiled import library
+from planner.compiled.opening import Untrusted, opened_folder
 from planner.errors import ForethoughtError
 from planner.interpreter import command
 
@@ -18,10 +21,17 @@ SWITCH: Final = "FORETHOUGHT_JIT"
 """Set to `off`, this variable of the environment keeps everything in plain Python that was not compiled before."""
 COMMAND: Final = tuple(command("planner.compiled.build"))
 _ROOT: Final = str(Path(library.__file__).parents[2])
+_FAILED: Final = "no machine code was made, search stays in plain Python"
 _started: list[Any] = []
 """Processes are kept, or Python would complain that nobody waits for them."""
 ABANDONED_SECONDS: Final = 900.0
 """A mark that is older was left by a process that died."""
+_CLASS: Final = re.compile(r"[A-Za-z_][\w.]*: ")
+"""How the last line of a traceback begins: with the class of the exception."""
+
+
+class CodeWarning(UserWarning):
+    """No machine code can be made, so search stays in plain Python, which is slower."""
 
 
 def can_make() -> bool:
@@ -31,20 +41,32 @@ def can_make() -> bool:
 
 def make() -> None:
     """Make machine code, and wait for it; raises `ForethoughtError` where that fails."""
+    try:
+        make_private(library.folder().parent)
+    except (OSError, Untrusted) as error:
+        raise ForethoughtError(f"{_FAILED}: {error}") from None
     done = subprocess.run(  # noqa: S603 - this interpreter, our module
         COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environment()
     )
     if done.returncode != 0:
-        reason = done.stderr.strip().rpartition("\n")[2]
-        raise ForethoughtError(f"no machine code was made, search stays in plain Python: {reason}")
+        reason = _CLASS.sub("", done.stderr.strip().rpartition("\n")[2], count=1)
+        raise ForethoughtError(f"{_FAILED}: {reason}")
 
 
 def start_making() -> None:
-    """Start a process that makes machine code and outlives this one, unless some fits already or none is wanted."""
+    """Start a process that makes machine code and outlives this one, unless some fits already or none is wanted.
+
+    Warn with `CodeWarning` where other users could change the folder: the process would refuse it.
+    """
     if os.environ.get(SWITCH, "").lower() == "off" or not can_make() or library.loaded() is not None:
         return
     with contextlib.suppress(OSError, library.NoCache):
         mark = library.folder().with_suffix(".making")
+        try:
+            make_private(mark.parent)
+        except Untrusted as error:
+            warnings.warn(f"{_FAILED}: {error}", CodeWarning, stacklevel=2)
+            return
         _claim(mark)
         maker = subprocess.Popen(  # noqa: S603 - this interpreter, our module
             [*COMMAND, "--mark", str(mark)],
@@ -58,6 +80,18 @@ def start_making() -> None:
         mark.write_text(f"{maker.pid}\n", encoding="ascii")
 
 
+def make_private(folder: Path) -> None:
+    """Make `folder` and the missing folders above it, which nobody but the user may enter, whatever the umask is.
+
+    Raises `Untrusted` where other users could change a folder that was there before, and `OSError`.
+    """
+    for each in [*reversed(folder.parents), folder]:  # the mode of `Path.mkdir` does not reach the parents
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
+    with opened_folder(folder):
+        pass
+
+
 def environment() -> dict[str, str]:
     """Return the environment for a process that finds this package where it is."""
     path = os.environ.get("PYTHONPATH")
@@ -66,7 +100,6 @@ def environment() -> dict[str, str]:
 
 def _claim(mark: Path) -> None:
     """Make the file that exists while a process is at it; raises `OSError` where one is, or nothing can be written."""
-    mark.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with contextlib.suppress(FileNotFoundError):
         if time.time() - mark.stat().st_mtime > ABANDONED_SECONDS or _is_gone(mark.read_bytes()):
             mark.unlink()

@@ -160,7 +160,7 @@ def test_making_takes_nothing_from_the_working_folder(tmp_path):
 @pytest.mark.usefixtures("cache")
 def test_code_for_another_processor_is_made_anew(monkeypatch):
     started, place = [], library.folder()
-    place.mkdir(parents=True, mode=0o700)
+    making.make_private(place)
     for name in (*library.ENTRIES, "complete"):
         (place / (name if name == "complete" else f"{name}.o")).write_text("for another one", encoding="utf-8")
     monkeypatch.setattr(making.subprocess, "Popen", starting(started))
@@ -179,6 +179,40 @@ def test_making_is_not_started(cache, monkeypatch, why):
         case _:
             (cache / "kernels").write_text("in the way", encoding="utf-8")
     making.start_making()
+
+
+@pytest.fixture
+def group_may_write():
+    """Let new files and folders be open to the group, as the default is on many systems."""
+    before = os.umask(0o002)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("group_may_write")
+def test_the_folders_for_machine_code_are_the_users_own_whatever_the_umask(cache, monkeypatch):
+    started = []
+    monkeypatch.delenv("FORETHOUGHT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "new" / "cache"))
+    (cache / "new").mkdir(mode=0o755)
+    monkeypatch.setattr(making.subprocess, "Popen", starting(started))
+    making.start_making()
+    assert len(started) == 1
+    made = [path for path in (cache / "new").rglob("*") if path.is_dir()]
+    assert [path.name for path in made] == ["cache", "forethought", "kernels"]
+    assert {path.stat().st_mode & 0o777 for path in made} == {0o700}
+
+
+def test_a_folder_that_others_can_write_to_is_named_in_a_warning_and_stays_as_it_is(cache, monkeypatch):
+    monkeypatch.setattr(making.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    (cache / "kernels").mkdir()
+    (cache / "kernels").chmod(0o775)
+    with pytest.warns(making.CodeWarning, match=r"no machine code was made.*others may write to .*; chmod go-w "):
+        making.start_making()
+    with pytest.raises(ForethoughtError, match=r"stays in plain Python: others may write to .*; chmod go-w "):
+        making.make()
+    assert (cache / "kernels").stat().st_mode & 0o777 == 0o775
+    assert [*(cache / "kernels").iterdir()] == []
 
 
 @pytest.mark.usefixtures("cache")
@@ -216,7 +250,7 @@ def test_warm_without_numba_says_so(monkeypatch, capsys):
 @pytest.mark.usefixtures("cache")
 def test_a_failure_to_make_code_is_told(monkeypatch):
     monkeypatch.setattr(making, "COMMAND", (sys.executable, "-c", "raise OSError('no room left')"))
-    with pytest.raises(ForethoughtError, match=r"no machine code was made, .*no room left"):
+    with pytest.raises(ForethoughtError, match=r"no machine code .* in plain Python: no room left$"):
         making.make()
 
 
