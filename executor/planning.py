@@ -59,6 +59,7 @@ def given(
         return what
     if isinstance(what, Problem) or is_other_problem(what):
         _check_options(planning, model)
+        _check_versions(world, what)
         return None
     if isinstance(what, Result):
         what = what.expect_plan()
@@ -78,6 +79,7 @@ def given(
         what = what.expect_policy()
     source = what.plans[0].problem if is_candidate_set(what) else what.problem
     planned = Planned(made, source.classical if is_other_problem(source) else source)
+    _check_versions(world, planned.problem)
     _check_means(world, planned, memory, fills=fills)
     return planned
 
@@ -142,6 +144,18 @@ def _check_options(planning: Mapping[str, Any], model: str | None) -> None:
         if name not in known:
             hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
             raise InputError(f"there is no option {name!r}", hint=hint)
+
+
+def _check_versions(world: World, problem: Any) -> None:
+    """Raise `InputError` where `world` lacks versions of actions that stand for preferences which `problem` counts.
+
+    A journal has plans and no problems: a run could not be taken up again in a world that lacks them.
+    """
+    versions = {} if is_other_problem(problem) else problem.domain.versions
+    for version, name in versions.items():
+        if name in world.model.actions and version not in world.model.actions:
+            found = f"the world was made of a domain without the preferences of {name!r} that the problem counts"
+            raise InputError(found, hint="make it of the domain of the problem: World(problem.domain)")
 
 
 def _check(world: World, plan: ActionPlan, memory: Collection[str], *, fills: bool) -> None:

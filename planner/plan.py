@@ -12,7 +12,7 @@ from enum import Enum
 
 from planner.annotations import TYPE_CHECKING, Any
 from planner.errors import NoPlan
-from planner.records import dataclass, field
+from planner.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from planner.model import Atom, Constraint, Number, SoftGoal
@@ -49,6 +49,14 @@ class Step:
 
     def __str__(self) -> str:
         return f"{self.action}({', '.join(self.arguments)})"
+
+
+def name_as_written(steps: Iterable[Step], problem: Any) -> tuple[Step, ...]:
+    """Return `steps` under the names that the file of `problem` has: versions of an action go by the name of it."""
+    versions = getattr(getattr(problem, "domain", None), "versions", None)
+    if not versions:
+        return tuple(steps)
+    return tuple([replace(step, action=versions.get(step.action, step.action)) for step in steps])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,8 @@ class Plan:
         return len(self.steps)
 
     def __str__(self) -> str:
-        return "\n".join(f"{number}. {step}" for number, step in enumerate(self.steps, start=1))
+        steps = name_as_written(self.steps, self.problem)
+        return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON-ready data: `{"steps": [{"action", "arguments", "cost"}, …], …}`.
@@ -151,7 +160,7 @@ class Plan:
         """
         steps = [
             {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)}
-            for step in self.steps
+            for step in name_as_written(self.steps, self.problem)
         ]
         data: dict[str, Any] = {"steps": steps}
         if self.tree is not None:

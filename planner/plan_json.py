@@ -12,6 +12,8 @@ from planner.declare.words import count
 from planner.errors import Location, PlanError, did_you_mean
 from planner.model import Number, Problem
 from planner.plan import Plan, Step
+from planner.records import replace
+from planner.versions import choose_versions
 
 
 def is_json(text: str) -> bool:
@@ -36,7 +38,8 @@ def steps_from(data: Any, problem: Problem, source: str) -> tuple[Plan, Number |
     objects = {each.name for each in expanded.all_objects}
     for number, step in enumerate(steps, start=1):
         _check_names(step, f"step {number}", expanded, objects, place)
-    plan = Plan(tuple(steps), problem)
+    chosen = choose_versions(steps, expanded)
+    plan = Plan(tuple([replace(each, cost=step.cost) for each, step in zip(chosen, steps, strict=True)]), problem)
     return plan, plan.cost if all("cost" in item for item in items) else None
 
 

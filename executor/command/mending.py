@@ -87,6 +87,8 @@ def _text(plan: str) -> str:
 
 def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
     """Print the plan on stdout, and on stderr what has become of each given step and why."""
+    from planner.plan import name_as_written  # noqa: PLC0415 - help needs none of it
+
     if as_json:
         give(dumps(found.to_dict()))
     elif found.plan is not None:
@@ -99,8 +101,10 @@ def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
     wrong = dict(found.misunderstood)
     for place in found.left_out if found.plan is not None else wrong:
         tell(f"  left out  {place + 1}. {found.given[place].text}{f': {wrong[place]}' if place in wrong else ''}")
-    for place in found.inserted if found.plan is not None else ():
-        tell(f"  new       {place + 1}. {found.plan.steps[place] if found.plan is not None else ''}")
+    if found.plan is not None:
+        steps = name_as_written(found.plan.steps, found.plan.problem)
+        for place in found.inserted:
+            tell(f"  new       {place + 1}. {steps[place]}")
 
 
 def _written(found: Repaired) -> str:

@@ -12,7 +12,7 @@ from planner.explain.words import readable
 from planner.model import Goal, Problem
 from planner.model.formulas import conjunction, conjuncts
 from planner.order import CausalLink, causal_links, purposes
-from planner.plan import Plan, Step, Supposition, json_number
+from planner.plan import Plan, Step, Supposition, json_number, name_as_written
 from planner.records import replace
 from planner.resolve import resolve_classical
 from planner.validate import Simulation, as_supposed, validate
@@ -155,7 +155,7 @@ def explain_plan(problem: Problem, plan: Plan) -> PlanExplanation:
             number not in kept,
             _kept_constraint(number, kept, problem, plan) if number in kept and not chains[number] else "",
         )
-        for number, step in enumerate(plan.steps, start=1)
+        for number, step in enumerate(name_as_written(plan.steps, problem), start=1)
     ]
     leaner = Plan(tuple([plan.steps[number - 1] for number in kept]), source)
     return PlanExplanation(tuple(steps), leaner if len(leaner) < len(plan) else None, suppositions)

@@ -15,8 +15,9 @@ from planner.pddl.lookup import Lookup
 from planner.pddl.names import Names
 from planner.pddl.steps import StepReader, Word
 from planner.pddl.trees import quote
-from planner.plan import Plan, Step
-from planner.records import dataclass, replace
+from planner.plan import Plan, Step, name_as_written
+from planner.records import dataclass
+from planner.versions import choose_versions
 
 _COMMENT: Final = re.compile(r";.*")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -29,11 +30,9 @@ _WORD: Final = re.compile(r"[^\s();]+")
 def write_plan(plan: Plan) -> str:
     """Return `plan` as text; names that are no PDDL words are written as `export` writes them."""
     writer = _Words(plan.problem)
-    versions = plan.problem.domain.versions
-    names = [versions.get(step.action, step.action) for step in plan.steps]
     steps = [
-        " ".join((writer.action(name), *map(writer.object, step.arguments)))
-        for name, step in zip(names, plan.steps, strict=True)
+        " ".join((writer.action(step.action), *map(writer.object, step.arguments)))
+        for step in name_as_written(plan.steps, plan.problem)
     ]
     return "".join(f"({step})\n" for step in steps) + f"; cost = {number(plan.cost)}\n"
 
@@ -55,30 +54,7 @@ def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
         whole = for_steps(problem, read.all(lines))
         names = Names.of(whole)
     reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
-    steps = tuple(reader.all(lines))
-    return Plan(_by_version(steps, whole) if whole.domain.versions else steps, problem)
-
-
-def _by_version(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...]:
-    """Return `steps`, each by the action that can be done there, of those that plans call by its name."""
-    from planner.validate import Replay  # noqa: PLC0415 - few domains have several actions of one name
-    from planner.validate.costs import cost_of  # noqa: PLC0415 - as above
-    from planner.validate.simulation import bound  # noqa: PLC0415 - as above
-
-    others: dict[str, list[str]] = {}
-    for version, name in problem.domain.versions.items():
-        others.setdefault(name, []).append(version)
-    replay = Replay(problem)
-    found: list[Step] = []
-    for step in steps:
-        versions = [replace(step, action=name) for name in (step.action, *others.get(step.action, ()))]
-        chosen = next((each for each in versions if replay.objection(each) is None), None)
-        if chosen is None:
-            break
-        action = problem.domain.actions[chosen.action]
-        found.append(replace(chosen, cost=cost_of(problem, action, bound(action, chosen))))
-        replay.apply(found[-1])
-    return (*found, *steps[len(found) :])
+    return Plan(choose_versions(tuple(reader.all(lines)), whole), problem)
 
 
 @dataclass(slots=True)

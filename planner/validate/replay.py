@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from planner.errors import InputError
 from planner.model import COST, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.formulas import conjuncts
-from planner.plan import Step, exact_sum
+from planner.plan import Step, exact_sum, name_as_written
 from planner.validate.constraints import Watches
 from planner.validate.effects import Changes
 from planner.validate.reasons import Chronicle
@@ -55,8 +55,8 @@ class Replay:
         self._watches.look(self.simulation, step)
         changes = self.simulation.apply(step)
         self._watches.look(self.simulation)
-        self._latest = step
-        self.chronicle.record(len(self._costs), step, changes)
+        (self._latest,) = name_as_written([step], self.simulation.problem)
+        self.chronicle.record(len(self._costs), self._latest, changes)
         return changes
 
     @property
@@ -72,7 +72,8 @@ class Replay:
 
     def _rejected(self, step: Step, objection: Objection) -> Verdict:
         number = len(self._costs) + 1
-        start = f"step {number} {step}: "
+        (written,) = name_as_written([step], self.simulation.problem)
+        start = f"step {number} {written}: "
         if objection.misfit:
             return Verdict(valid=False, cost=self.cost, reason=start + objection.misfit, failing_step=number)
         condition = objection.condition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -14,11 +14,12 @@ from executor.world.world import actions_of
 from planner.declare import Domain
 from planner.errors import InputError, kind_of
 from planner.model import Atom, DomainModel, Object, Problem
-from planner.plan import Plan, Status
+from planner.plan import Plan, Status, Step, name_as_written
 from planner.records import dataclass, field
 from planner.repair import mend
 from planner.reuse.checked import checked
 from planner.validate import Verdict, validate
+from planner.versions import choose_versions
 from planner.wishes import valued
 
 COMPLETED: Final = "arguments that were left out are those with which alone the steps can be done where they stand"
@@ -133,7 +134,7 @@ def repaired(
     Raises `PlanError` for what is no plan at all.
     """
     given = tuple(completed(problem, resolve(problem, calls_in(steps))))
-    understood = tuple([said.step for said in given])
+    understood = choose_versions([said.step for said in given], problem)
     verdict = validate(problem, understood)
     plan = checked(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
     if plan is not None:
@@ -144,17 +145,38 @@ def repaired(
     mended = mend(problem, understood, time_limit=time_limit, cancel=cancel)
     if mended.steps is None:
         return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
+    origins = _with_versions(mended.steps, mended.origins, understood, problem)
     return Repaired(
         RepairStatus.REPAIRED,
         given,
         valued(Plan(mended.steps, problem), validate(problem, mended.steps)),
-        mended.origins,
+        origins,
         mended.status is Status.OPTIMAL,
         verdict,
         mended.reason,
-        _data(given, mended.origins),
+        _data(given, origins),
         mended.status,
     )
+
+
+def _with_versions(
+    steps: Sequence[Step], origins: Sequence[int | None], given: Sequence[Step], problem: Problem
+) -> tuple[int | None, ...]:
+    """Return `origins`, where new `steps` come from `given` ones that are left out for another version of them."""
+    written, known = name_as_written(steps, problem), name_as_written(given, problem)
+    found = list(origins)
+    last = -1
+    for place, origin in enumerate(origins):
+        if origin is None:
+            end = next((each for each in origins[place:] if each is not None), len(given))
+            same = [each for each in range(last + 1, end) if _is_same(known[each], written[place])]
+            found[place] = same[0] if same else None
+        last = last if found[place] is None else max(last, found[place] or 0)
+    return tuple(found)
+
+
+def _is_same(one: Step, other: Step) -> bool:
+    return (one.action, one.arguments) == (other.action, other.arguments)
 
 
 def _data(given: tuple[Said, ...], origins: Iterable[int | None]) -> dict[int, Mapping[str, Any]]:
