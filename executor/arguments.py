@@ -10,7 +10,8 @@ from executor.follow.listeners import Follower
 from executor.journal import Durability, Journal
 from executor.learning.experience import Experience
 from executor.learning.options import Learning
-from executor.plans.action_plan import ActionPlan, ExecutionModel
+from executor.plans.action_plan import ActionPlan
+from executor.plans.kinds import ExecutionModel
 from executor.record.stored import Retention
 from executor.recovery.asking import LATER
 from executor.recovery.policy import Recovery

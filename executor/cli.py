@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from executor.plans.action_plan import ExecutionModel
+from executor.plans.kinds import ExecutionModel
 from planner.cli.limits import seconds
 from planner.errors import InputError
 
@@ -94,12 +94,14 @@ def run(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages and no progress; errors only.")] = False,
 ) -> None:
     """Carry out a plan in a simulated world, or with bound handlers."""
-    from executor.command.carry import Wanted, carry_out  # noqa: PLC0415 - help needs none of it
-    from executor.command.ending import exit_of, show, show_unsaid, unbegun  # noqa: PLC0415 - as above
-    from executor.command.saying import NotCarriedOut, said  # noqa: PLC0415 - as above
+    from planner.cli.interrupt import interruptible  # noqa: PLC0415 - help needs none of it
     from planner.cli.limits import finite, left  # noqa: PLC0415 - as above
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    with interruptible(left(time_limit, started)):
+        from executor.command.carry import Wanted, carry_out  # noqa: PLC0415 - as above
+        from executor.command.ending import exit_of, show, show_unsaid, unbegun  # noqa: PLC0415 - as above
+        from executor.command.saying import NotCarriedOut, said  # noqa: PLC0415 - as above
     try:
         wanted = Wanted(
             domain,

@@ -19,7 +19,8 @@ from executor.handle import ModelAccess, Outcome, Run, running_loop
 from executor.journal import Durability, Journal
 from executor.learning.pricing import Learned, Pricing
 from executor.planning import Planned, given, reserved, search_plan
-from executor.plans.action_plan import ActionPlan, ExecutionModel, Goals
+from executor.plans.action_plan import ActionPlan, Goals
+from executor.plans.kinds import ExecutionModel
 from executor.record import stored
 from executor.record.encoding import from_data
 from executor.record.events import Event, GoalDropped, RunResumed, RunStarted

@@ -18,7 +18,8 @@ from benchmarks.faults.policies import as_policy
 from benchmarks.faults.pool import classical
 from benchmarks.faults.setting import Setting
 from executor.engine import Executor, Outcome
-from executor.plans.action_plan import ActionPlan, ExecutionModel, texts_of
+from executor.plans.action_plan import ActionPlan, texts_of
+from executor.plans.kinds import ExecutionModel
 from executor.record.events import Asked, Event, Rung, RungTaken
 from executor.record.state import RunState
 from executor.recovery.asking import GIVE_UP, HAPPENED, NOTHING

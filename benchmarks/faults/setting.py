@@ -8,7 +8,7 @@ from typing import Final, get_args
 
 from benchmarks.faults.orders import PROBLEMS
 from benchmarks.faults.pool import classical, drawn, shipped_orders
-from executor.plans.action_plan import ExecutionModel
+from executor.plans.kinds import ExecutionModel
 from executor.testing import Fault, FaultKind, Observe
 from executor.testing.faults import BREAKING
 from executor.world.policy import Policy

@@ -20,7 +20,7 @@ from executor.command.saying import Listening, Said, heard
 from executor.engine import Executor, Outcome
 from executor.follow.show import Show
 from executor.planning import Planned
-from executor.plans.action_plan import ExecutionModel
+from executor.plans.kinds import ExecutionModel
 from executor.record.events import Event
 from executor.record.state import RunState
 from executor.steps.filling import Fill

@@ -40,12 +40,13 @@ def repair(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
 ) -> None:
     """Make somebody else's plan work with the least change, or say where it fails."""
-    from executor.agent.foreign import repaired  # noqa: PLC0415 - help needs none of it
-    from planner.cli.interrupt import interruptible  # noqa: PLC0415 - as above
+    from planner.cli.interrupt import interruptible  # noqa: PLC0415 - help needs none of it
     from planner.cli.limits import left  # noqa: PLC0415 - as above
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     with interruptible(left(time_limit, started)) as watchman:
+        from executor.agent.foreign import repaired  # noqa: PLC0415 - as above
+
         asked = _problem(domain, problem, goal)
         steps = _text(plan)
         with watchman.searching() as cancel:

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError, to_jsonable_python
 
 from executor.plans.basis import Basis
-from executor.plans.kinds import is_candidate_set, is_decision, is_policy
+from executor.plans.kinds import ExecutionModel, is_candidate_set, is_decision, is_policy
 from executor.plans.references import references
 from executor.plans.supposed import texts_by_step
 from executor.world.iterators import listed
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from planner.uncertain.decision import Decision
     from planner.uncertain.policy import Policy as ContingentPolicy
 
-ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
 PlanStatus = Literal["proposed", "active", "completed", "abandoned"]
 
 

@@ -1,9 +1,12 @@
-"""What a run may be given besides plans, told without loading what makes it: nobody has one who has not loaded that."""
+"""The execution models, and what a run may be given besides plans.
+
+Both are told without loading what makes them: nobody has a policy who has not loaded that.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -11,6 +14,8 @@ if TYPE_CHECKING:
     from planner.candidates import CandidateSet
     from planner.uncertain.decision import Decision
     from planner.uncertain.policy import Policy
+
+ExecutionModel = Literal["sequential", "parallel", "dag", "reactive", "hierarchical", "policy"]
 
 
 def is_policy(value: object) -> TypeIs[Policy]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, Literal
 
-from executor.plans.action_plan import ExecutionModel
+from executor.plans.kinds import ExecutionModel
 from executor.record.facts import Note
 from executor.record.status import RunStatus, StepStatus
 from planner.model import Atom

@@ -18,7 +18,7 @@ from planner.validate import Simulation
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from executor.plans.action_plan import ExecutionModel
+    from executor.plans.kinds import ExecutionModel
     from planner.plan import Plan
 
 pytestmark = pytest.mark.timeout(300)
