@@ -553,3 +553,18 @@ def test_a_limit_that_arrives_while_a_class_is_created_keeps_its_code(error: Bas
         type("Made", (), {"late": Late()})
     assert judge(raised.value)[0] is code
     assert judge(RuntimeError("something else"))[0] is Exit.INTERNAL
+
+
+@pytest.mark.parametrize(
+    ("arguments", "late"),
+    [(["run", "courier"], "executor.command.carry"), (["repair", "courier", "desk", "plan"], "executor.agent.foreign")],
+    ids=["run", "repair"],
+)
+def test_the_limit_holds_while_the_executor_is_loaded(arguments: list[str], late: str) -> None:
+    """The limit is over before that begins, so that the module is never there."""
+    command = [sys.executable, "-X", "importtime", "-c", "from planner.cli import main; main()", *arguments]
+    done = subprocess.run([*command, "--time-limit", "0.001"], capture_output=True, text=True, check=False, timeout=60)
+    loaded = [line.split("|")[-1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
+    assert done.returncode == Exit.NO_VERDICT
+    assert "typer" in loaded
+    assert late not in loaded
