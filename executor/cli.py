@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
 
 from executor.plans.kinds import ExecutionModel
-from planner.cli.limits import seconds
+from planner.cli.limits import gibibytes, seconds
 from planner.errors import InputError
 
 app = typer.Typer()
@@ -19,12 +20,33 @@ MODELS = get_args(ExecutionModel)
 
 def seconds_of(text: str | float) -> float:
     """Return a number of seconds above 0, `none` for infinity; raises Typer's error for anything else."""
+    return _read(seconds, text)
+
+
+def gibibytes_of(text: str | float) -> float:
+    """Return a number of GiB above 0, `none` for infinity; raises Typer's error for anything else."""
+    return _read(gibibytes, text)
+
+
+def _read(read: Callable[[str], float], text: str | float) -> float:
     from argparse import ArgumentTypeError  # noqa: PLC0415 - only this asks for it
 
     try:
-        return seconds(str(text))
+        return read(str(text))
     except ArgumentTypeError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+Memory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory-limit",
+        parser=gibibytes_of,
+        metavar="GiB",
+        help="Memory of the process; 'none' for no limit.",
+        show_default="80 % of what is available",
+    ),
+]
 
 
 @app.command()
@@ -84,6 +106,7 @@ def run(
     time_limit: Annotated[
         float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For reading and planning; 'none' for no limit.")
     ] = 10.0,
+    memory_limit: Memory = None,
     stop_after: Annotated[
         float,
         typer.Option(
@@ -119,6 +142,7 @@ def run(
             results=_results(complete or []),
             approves=yes,
             quiet=quiet,
+            memory=memory_limit,
             said=said(
                 say,
                 model=language_model,

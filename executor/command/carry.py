@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +30,7 @@ from executor.world.world import World
 from planner.budget import LimitReached
 from planner.cli.input import named
 from planner.cli.interrupt import interruptible
+from planner.cli.limits import limit_memory, limited_memory
 from planner.cli.output import tell
 from planner.errors import InputError, Location
 from planner.kinds import AnyProblem, is_other_problem
@@ -81,6 +82,8 @@ class Wanted:
     approves: bool = False
     quiet: bool = False
     said: Said | None = None
+    memory: float | None = None
+    """In GiB, infinity for no limit; None for a share of what is available, which does not bind handlers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,9 @@ def carry_out(wanted: Wanted, planning: Seconds, running: float | None = None) -
     sentence leads to nothing, and `KeyboardInterrupt` and `LimitReached` where nothing was begun before these.
     """
     _check(wanted)
-    with interruptible(planning()):
+    is_for_handlers = wanted.memory is not None or not wanted.is_real
+    memory = nullcontext(limit_memory(wanted.memory)) if is_for_handlers else limited_memory(None)
+    with interruptible(planning()), memory:
         source = open_source(wanted.domain)
         with named(wanted.domain, wanted.problem):
             found = todo(source, wanted.problem, wanted.plan)

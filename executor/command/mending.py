@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from executor.cli import seconds_of
+from executor.cli import Memory, seconds_of
 from planner.cli.exits import Exit
 from planner.cli.output import give, tell
 from planner.errors import InputError, PlanError
@@ -36,21 +36,23 @@ def repair(
     time_limit: Annotated[
         float, typer.Option(parser=seconds_of, metavar="SECONDS", help="For all of it; 'none' for no limit.")
     ] = 10.0,
+    memory_limit: Memory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No messages; the plan only.")] = False,
 ) -> None:
     """Make somebody else's plan work with the least change, or say where it fails."""
     from planner.cli.interrupt import interruptible  # noqa: PLC0415 - help needs none of it
-    from planner.cli.limits import left  # noqa: PLC0415 - as above
+    from planner.cli.limits import left, limit_memory  # noqa: PLC0415 - as above
 
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
+    memory = limit_memory(memory_limit)
     with interruptible(left(time_limit, started)) as watchman:
         from executor.agent.foreign import repaired  # noqa: PLC0415 - as above
 
         asked = _problem(domain, problem, goal)
         steps = _text(plan)
         with watchman.searching() as cancel:
-            found = repaired(asked, steps, time_limit=left(time_limit, started), cancel=cancel)
+            found = repaired(asked, steps, time_limit=left(time_limit, started), memory_limit=memory, cancel=cancel)
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
         from planner.cli.output import write_atomically  # noqa: PLC0415 - as above

@@ -17,6 +17,7 @@ from executor.language.apart import Apart
 from executor.language.protocol import Origin, Part, Usage
 from executor.language.settings import model_of
 from executor.world.world import World
+from planner.cli.interrupt import interruptible
 from planner.cli.output import tell
 from planner.errors import InputError
 from planner.model import Problem
@@ -110,6 +111,8 @@ class Listening:
 
 def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
     """Return what the sentence comes to, confirmed and with a plan; raises `NotCarriedOut` where it comes to none."""
+    with interruptible(where.seconds):
+        templates = () if said.templates is None else read_templates(said.templates, where.problem.domain)
     with contextlib.ExitStack() as opened:
         cache = None if said.cache is None else opened.enter_context(contextlib.closing(PlanCache(said.cache)))
         readings = None if said.cache is None else opened.enter_context(contextlib.closing(Readings(said.cache)))
@@ -121,7 +124,7 @@ def heard(wanted: Wanted, said: Said, where: Listening) -> Proposal:
             allowance=Allowance(tokens=said.tokens),
             time_limit=where.seconds,
             cache=cache,
-            templates=() if said.templates is None else read_templates(said.templates, where.problem.domain),
+            templates=templates,
             readings=readings,
         )
         return _heard(wanted, said, agent)

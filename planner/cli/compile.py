@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.annotations import TYPE_CHECKING, Final, cast
-from planner.cli.arguments import add_domain, add_problem
+from planner.cli.arguments import add_domain, add_limits, add_problem
 from planner.cli.exits import Exit
+from planner.cli.interrupt import interruptible
+from planner.cli.limits import left, limit_memory
 from planner.cli.output import give, tell, write_atomically
 from planner.cli.parser import one_of
 from planner.errors import InputError, UnsupportedError
@@ -38,10 +40,11 @@ def arguments(parser: Parser) -> None:
     placeholders = "For PDDL and HDDL: so many objects that actions may create, of each type (default: %(default)s)."
     parser.add_argument("--placeholders", type=how_many, default=3, metavar="N", help=placeholders)
     parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
+    add_limits(parser, default=60.0)
 
 
 def run(
-    _started: float,
+    started: float,
     *,
     domain: str,
     problem: str | None,
@@ -49,24 +52,33 @@ def run(
     level: Level | None,
     placeholders: int,
     out: Path | None,
+    time_limit: float,
+    memory_limit: float | None,
 ) -> Exit:
     """Write a domain, and a problem if there is one."""
-    from planner.cli.input import domain_or_problem  # noqa: PLC0415 - each command loads only what it runs
-
     if level is not None and to != "pddl":
         raise InputError("--level belongs to --to pddl")
+    limit_memory(memory_limit)
+    with interruptible(left(time_limit, started)):
+        source = _writable(domain, problem, to, placeholders)
+        texts = {"": as_one_text(source, to, level)} if out is None else as_files(source, to, level)
+    if out is None:
+        give(texts[""])
+        return Exit.OK
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        write_atomically(out / name, text)
+    return Exit.OK
+
+
+def _writable(domain: str, problem: str | None, to: str, placeholders: int) -> Source:
+    """Return what the arguments name, with placeholders where the language `to` knows no creation of objects."""
+    from planner.cli.input import domain_or_problem  # noqa: PLC0415 - each command loads only what it runs
+
     source = domain_or_problem(domain, problem)
     if to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise not_classical(source, "writing PDDL for")
-    if to in ("pddl", "hddl"):
-        source = without_creation(source, placeholders)
-    if out is None:
-        give(as_one_text(source, to, level))
-        return Exit.OK
-    out.mkdir(parents=True, exist_ok=True)
-    for name, text in as_files(source, to, level).items():
-        write_atomically(out / name, text)
-    return Exit.OK
+    return without_creation(source, placeholders) if to in ("pddl", "hddl") else source
 
 
 def how_many(text: str) -> int:

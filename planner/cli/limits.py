@@ -7,6 +7,7 @@ import math
 import os
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from planner.annotations import Final
@@ -83,6 +84,17 @@ def limit_memory(limit: float | None) -> float | None:
     with contextlib.suppress(ValueError, OSError):  # macOS knows the limit by name only; the loops' check remains
         resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     return limit
+
+
+@contextlib.contextmanager
+def limited_memory(limit: float | None) -> Iterator[None]:
+    """Do the same while the body runs: afterwards the process may take as much as before."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limit_memory(limit)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def _address_bytes() -> int:

@@ -104,3 +104,52 @@ def test_long_texts_of_all_encodings_are_read_whole(tmp_path: Path, encoding: st
     written = "é word\n" * 400_000
     (tmp_path / "text").write_text(written, encoding=encoding)
     assert text.read_text(tmp_path / "text") == written
+
+
+COMMANDS = {
+    "solve": ("{fifo}", "{p}"),
+    "check": ("{fifo}",),
+    "validate": ("{fifo}", "{p}", "{p}"),
+    "explain": ("{fifo}", "{p}"),
+    "compile": ("{fifo}", "--to", "json"),
+    "run": ("{fifo}", "{p}"),
+    "repair": ("{fifo}", "{p}", "{p}"),
+}
+"""Each command that reads a domain, with a pipe in its place."""
+
+
+def words_of(command: str, fifo: Path, folder: Path) -> list[str]:
+    return [command, *(word.format(fifo=fifo, p=folder / "p.pddl") for word in COMMANDS[command])]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_reads_a_silent_pipe_ends_with_the_time_limit(given: Path, command: str) -> None:
+    os.mkfifo(given / "fifo.pddl")
+    code, said = run(*words_of(command, given / "fifo.pddl", given), "--time-limit", 0.7)
+    assert code == Exit.NO_VERDICT
+    assert "time limit" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_that_reads_a_pipe_without_end_ends_with_the_memory_limit(given: Path, command: str) -> None:
+    with endless(given / "fifo.pddl", "(a b)\n") as fifo:
+        code, said = run(*words_of(command, fifo, given), "--time-limit", 50, "--memory-limit", 0.001)
+    assert code == Exit.NO_VERDICT
+    assert "memory limit" in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_compiling_a_pipe_that_nobody_writes_to_ends_with_the_time_limit(given: Path, kind: str) -> None:
+    os.mkfifo(given / f"fifo.{kind}")
+    code, said = run("compile", given / f"fifo.{kind}", "--to", "json", "--time-limit", 0.7)
+    assert code == Exit.NO_VERDICT
+    assert "time limit" in said
+
+
+def test_templates_from_a_pipe_that_nobody_writes_to_end_with_the_time_limit(given: Path) -> None:
+    os.mkfifo(given / "fifo.yaml")
+    words = ["run", given / "d.pddl", given / "p.pddl", "--say", "p", "--templates", given / "fifo.yaml"]
+    words += ["--language-model", "m", "--endpoint", "http://localhost:9"]
+    code, said = run(*words, "--time-limit", 1.5)
+    assert code == Exit.NO_VERDICT
+    assert "time limit" in said

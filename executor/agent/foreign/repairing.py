@@ -127,9 +127,16 @@ def _facts(state: object) -> list[Any]:
 
 
 def repaired(
-    problem: Problem, steps: Any, *, time_limit: float | None = 10.0, cancel: threading.Event | None = None
+    problem: Problem,
+    steps: Any,
+    *,
+    time_limit: float | None = 10.0,
+    memory_limit: float | None = None,
+    cancel: threading.Event | None = None,
 ) -> Repaired:
     """Return what becomes of `steps` as a plan for `problem`; setting `cancel` ends the search for a repair.
+
+    `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit.
 
     Raises `PlanError` for what is no plan at all.
     """
@@ -142,7 +149,7 @@ def repaired(
         added = any(said.is_completed for said in given)
         status, reason = (RepairStatus.REPAIRED, COMPLETED) if added else (RepairStatus.VALID, "")
         return Repaired(status, given, plan, places, least=True, reason=reason, data=_data(given, places))
-    mended = mend(problem, understood, time_limit=time_limit, cancel=cancel)
+    mended = mend(problem, understood, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
     if mended.steps is None:
         return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
     origins = _with_versions(mended.steps, mended.origins, understood, problem)
