@@ -39,10 +39,21 @@ def parse_json(text: str, source: str) -> list[Any]:
         place = Location(source, *_position(offset, _line_starts(text)))
         raise DocumentError(str(error), place) from None
     except RecursionError:
-        raise DocumentError("lists and objects nest too deep", Location(source)) from None
+        place = Location(source, *_position(_deepest(text), _line_starts(text)))
+        raise DocumentError("lists and objects nest too deep", place, "write them flatter") from None
     if _SURROGATE_ESCAPE.search(text) or (not text.isascii() and SURROGATE.search(text)):
         _check_characters(text, source)
     return data if isinstance(data, list) else [data]
+
+
+def _deepest(text: str) -> int:
+    """Return the offset of the first bracket that is as deep as any."""
+    depth = most = found = 0
+    for token in _TOKEN.finditer(text):
+        depth += (token[0] in "{[") - (token[0] in "}]")
+        if depth > most:
+            most, found = depth, token.start()
+    return found
 
 
 def _check_characters(text: str, source: str) -> None:

@@ -121,7 +121,9 @@ def test_nesting_has_a_limit(depth: int, brackets: str) -> None:
 def test_json_nesting_has_a_limit() -> None:
     with pytest.raises(DocumentError) as caught:
         read_documents('{"domain": ' + "[" * 100_000 + "]" * 100_000 + "}")
-    assert str(caught.value) == "<text>: lists and objects nest too deep"
+    assert str(caught.value) == "<text>:1:100011: lists and objects nest too deep; write them flatter"
+    with pytest.raises(DocumentError, match=r"^<text>:5000:3: lists and objects nest too deep"):
+        read_documents("[\n" * 4999 + '  {"]": "[["}' + "]" * 4999)
 
 
 def test_aliases_are_no_bomb() -> None:
