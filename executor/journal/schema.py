@@ -91,6 +91,10 @@ def _look(path: Path) -> None:
         raise JournalError(path, f"there is no folder {path.parent}", "make it, or name another file")
     if path.is_dir():
         raise JournalError(path, "this is a folder", "name a file in it")
+    if path.exists() and not path.is_file():
+        raise JournalError(
+            path, "this is a pipe or a device", "name a plain file: a journal is read and written anywhere"
+        )
     log = Path(f"{path}-wal")
     if log.exists() and log.stat().st_size and not (path.exists() and path.stat().st_size):
         raise DamagedError(path, f"it is empty or missing, but {log.name} is not", RESTORE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -256,6 +257,12 @@ def test_a_closed_journal_says_so(path):
     for use in (journal.runs, lambda: journal.create("r2"), lambda: list(journal.read("r1"))):
         with pytest.raises(JournalError, match="this journal is closed; open it again"):
             use()
+
+
+def test_a_pipe_is_no_journal(path):
+    os.mkfifo(path)
+    with pytest.raises(JournalError, match="this is a pipe or a device; name a plain file"):
+        Journal(path)
 
 
 @pytest.mark.parametrize(
