@@ -82,7 +82,7 @@ def _probability(source: Source, tree: Tree, index: int) -> Fraction:
     above, _, below = item.partition("/") if isinstance(item, str) else ("", "", "")
     if above.isdecimal() and below.isdecimal() and len(item) <= _LONGEST and int(below):
         return Fraction(int(above), int(below))
-    return Fraction(read_number(source, tree, index))
+    return Fraction(read_number(source, tree, index, "a probability"))
 
 
 def conditions_of(choices: Sequence[Choice]) -> list[Formula]:

@@ -73,7 +73,7 @@ class _Reader:
             branch.literals.append(self._atom(tree, scope))
         elif head in _READERS:
             _READERS[head](self, tree, scope, branch)
-        elif head in _CHANCES and not is_flat(tree):
+        elif head in _CHANCES:
             self._chance(tree, scope, branch)
         elif head in refused.EFFECTS and not is_flat(tree):
             raise unsupported(self.words.source, refused.EFFECTS[head], tree)
@@ -86,6 +86,10 @@ class _Reader:
         from planner.pddl import chances  # noqa: PLC0415 - few domains have such effects
 
         is_weighed = tree[0] == "probabilistic"
+        if len(tree) == 1:
+            example = "(probabilistic 0.3 (p) 0.7 (q))" if is_weighed else "(oneof (p) (q))"
+            message = f"found {quote(tree)} without parts, expected effects of which one comes about"
+            raise self.words.source.error(message, tree, None, f"such as '{example}'")
         options: list[Option] = []
         for index in range(2, len(tree) + 1, 2) if is_weighed else range(1, len(tree)):
             parts, choices = self._option(tree, index, scope, branch)
@@ -199,8 +203,8 @@ def read_effects(tree: Tree, words: Vocabulary, scope: Scope, derived: frozenset
     return found
 
 
-def read_number(source: Source, tree: Tree, index: int) -> Number:
-    """Return the non-negative number at item `index` of `tree`, exactly."""
+def read_number(source: Source, tree: Tree, index: int, what: str = "a cost") -> Number:
+    """Return the non-negative number at item `index` of `tree`, exactly; `what` says for messages what it is."""
     item = tree[index] if index < len(tree) else None
     if not isinstance(item, str) or not is_number(item):
         raise source.error(f"found {quote(item)}, expected a number", tree, index)
@@ -209,7 +213,7 @@ def read_number(source: Source, tree: Tree, index: int) -> Number:
     except ValueError as problem:
         raise source.error(f"the number {quote(item)} is not usable: {problem}", tree, index) from None
     if number < 0:
-        raise source.error(f"found {quote(item)}, expected a cost, which is not negative", tree, index)
+        raise source.error(f"found {quote(item)}, expected {what}, which is not negative", tree, index)
     return number
 
 

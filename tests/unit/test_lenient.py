@@ -221,6 +221,26 @@ def test_chances_that_mean_nothing_or_too_much(tmp_path: Path, effect: str, erro
         loaded(tmp_path, CHANCES.format(effect=effect), objects.format(init="", goal="(q)"))
 
 
+@pytest.mark.parametrize(
+    ("effect", "message"),
+    [
+        (
+            "(oneof)",
+            "found '(oneof)' without parts, expected effects of which one comes about; such as '(oneof (p) (q))'",
+        ),
+        ("(probabilistic)", "found '(probabilistic)' without parts, expected effects of which one comes about"),
+        ("(oneof p q)", "found 'p', expected an effect in parentheses; write '(p)'"),
+        ("(probabilistic 0.3)", "found the end of '(probabilistic 0.3)', expected an effect"),
+        ("(probabilistic -0.5 (p))", "found '-0.5', expected a probability, which is not negative"),
+        ("(increase (total-cost) -1)", "found '-1', expected a cost, which is not negative"),
+    ],
+)
+def test_messages_about_chances_speak_of_chances(tmp_path: Path, effect: str, message: str) -> None:
+    with pytest.raises(PddlError) as caught:
+        loaded(tmp_path, CHANCES.format(effect=effect), PDDL.format(init="", goal="(q)"))
+    assert message in str(caught.value)
+
+
 VERSIONS = """(define (domain d) (:predicates (armed) (broken) (dry) (p) (done))
  (:action put :effect (and (done) {effect}))
  (:action disarm :precondition ({disarm}) :effect (not (armed))))"""
