@@ -218,6 +218,8 @@ class ProblemBuilder:
         known = {**self._domain.predicates, **self._domain.actions}
         if not isinstance(fact, Atom) or fact.predicate in known or did_you_mean(fact.predicate, known):
             return False
+        if any(isinstance(each, str) and each.startswith("?") for each in fact.args):
+            return False
         self._unmentioned.append(fact)
         return True
 

@@ -18,7 +18,7 @@ def read_initial(
 ) -> tuple[tuple[Atom, ...], dict[Atom, Number], tuple[Atom, ...]]:
     """Return the facts of the `:init` sections, each once and in their order, and the values of the functions.
 
-    The last are facts of predicates of which the domain knows nothing, unless a name near theirs is declared.
+    The last are facts and functions of which the domain knows nothing, unless a name near theirs is declared.
 
     `(not …)` says what is so anyway, unless the fact is stated as well: that is an error.
     """
@@ -96,12 +96,15 @@ class _Reader:
             case ["=", *_]:
                 self._value(entry)
                 self._no_facts.add(id(entry))
+            case ["not", [str(name), *args] as atom] if self._is_unmentioned(name, args):
+                self._take_unmentioned(atom)
+                self._no_facts.add(id(entry))
             case ["not", [str(), *_] as atom]:
                 self._words.atom(atom, {})
                 self._negated.setdefault(tuple(atom), atom)
                 self._no_facts.add(id(entry))
             case [str(name), *args] if self._is_unmentioned(name, args):
-                self.unmentioned.append(Atom(name, tuple(map(str, args))))
+                self._take_unmentioned(entry)
                 self._no_facts.add(id(entry))
             case _:
                 self._refuse(entry)
@@ -109,11 +112,18 @@ class _Reader:
 
     def _is_unmentioned(self, name: str, args: list[Tree]) -> bool:
         """Return whether nothing in the domain is called `name`, or nearly so, and the entry can be a fact."""
-        words = self._words
-        is_known = (
-            name in words.predicates or name in words.functions or name in refused.INITIAL or name in ("at", "and")
-        )
-        return not is_known and all(isinstance(each, str) for each in args) and not nearest(name, words.predicates)
+        if name[0] in "?:" or is_number(name) or name in refused.INITIAL or name in ("at", "and", "=", TOTAL_COST):
+            return False
+        known = [*self._words.predicates, *self._words.functions]
+        return name not in known and all(isinstance(each, str) for each in args) and not nearest(name, known)
+
+    def _take_unmentioned(self, tree: Tree) -> None:
+        """Keep the fact `tree`, of which the domain knows nothing; raise where it has a variable."""
+        for index, term in enumerate(tree):
+            if term[0] == "?":
+                message = f"the variable {quote(term)} is not bound"
+                raise self._words.source.error(message, tree, index, "name an object")
+        self.unmentioned.append(Atom(tree[0], tuple(tree[1:])))
 
     def _refuse(self, entry: Tree) -> None:
         """Raise where `entry` is a construct beyond the ADL level."""
@@ -129,6 +139,14 @@ class _Reader:
         if len(entry) != 3:
             message = f"found {quote(entry)}, expected a value such as '(= (distance a b) 3)'"
             raise source.error(message, entry)
+        term = entry[1] if isinstance(entry[1], list) else [entry[1]]
+        if (
+            term
+            and all(isinstance(each, str) for each in (term[0], entry[2]))
+            and self._is_unmentioned(term[0], term[1:])
+        ):
+            self._take_unmentioned(term)
+            return
         value = read_number(source, entry, 2)
         if entry[1] in ([TOTAL_COST], TOTAL_COST):
             return

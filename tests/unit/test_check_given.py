@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,50 @@ def test_facts_of_which_the_domain_knows_nothing_are_a_finding(tmp_path: Path, w
         "the domain knows nothing of raining",
     ]
     assert solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("stated", "atom"),
+    [
+        ("(= (fuel r1) 3)", Atom("fuel", ("r1",))),
+        ("(= fuel -3)", Atom("fuel")),
+        ("(= (owner r1) bob)", Atom("owner", ("r1",))),
+        ("(not (zork r1))", Atom("zork", ("r1",))),
+    ],
+)
+def test_values_and_negated_facts_of_which_the_domain_knows_nothing_are_a_finding(
+    tmp_path: Path, stated: str, atom: Atom
+) -> None:
+    problem = pddl(tmp_path, stated)
+    assert problem.unmentioned == (atom,)
+    assert (problem.initial, problem.values) == ((Atom("at", ("r1", "a")),), {})
+    assert solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ("(weather ?x)", "the variable '?x' is not bound; name an object"),
+        ("(not (weather ?x))", "the variable '?x' is not bound"),
+        ("(= (fuel ?x) 3)", "the variable '?x' is not bound"),
+        ("(?x a)", "the predicate '?x' is not declared"),
+        ("(3 a)", "the predicate '3' is not declared"),
+        ("(= 3 (fuel a))", "expected a number"),
+        ("(= (fuel a) (+ 1 2))", "expected a number"),
+        ("(= (att r1) 3)", "the function 'att' is not declared"),
+        ("(not (att r1 a))", "did you mean 'at'"),
+    ],
+)
+def test_what_no_fact_can_be_is_a_mistake_with_its_place(tmp_path: Path, stated: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        pddl(tmp_path, stated)
+    assert str(caught.value.location).startswith(f"{tmp_path / 'p.pddl'}:")
+
+
+@pytest.mark.parametrize("way", ["yaml", "python"])
+def test_a_fact_with_a_variable_is_a_mistake(tmp_path: Path, way: str) -> None:
+    with pytest.raises(InputError, match=r"\?x"):
+        {"yaml": lambda: yaml(tmp_path, '"weather(?x)"'), "python": lambda: declared("weather(?x)")}[way]()
 
 
 @pytest.mark.parametrize("way", ["yaml", "pddl", "python"])
