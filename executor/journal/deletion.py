@@ -7,10 +7,13 @@ within the transaction that deletes, so that no other connection ever sees the t
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from executor.errors import DamagedError
 from executor.journal import chain
+from executor.journal.failures import RESTORE
 from executor.journal.schema import TRIGGERS
 
 DELETED: Final = 0.0
@@ -19,10 +22,18 @@ _LIFTED: Final = ("events_last", "runs_stay")
 """The triggers that refuse to delete events, and to change the row of a run."""
 
 
-def names(connection: sqlite3.Connection) -> list[str]:
-    """Return the names of the runs that were not deleted, in the order of their creation."""
-    rows = connection.execute("SELECT name FROM runs NOT INDEXED WHERE created <> ? ORDER BY number", (DELETED,))
-    return [name for (name,) in rows]
+def names(connection: sqlite3.Connection, path: Path) -> list[str]:
+    """Return the names of the runs that were not deleted, in the order of their creation.
+
+    Raises `DamagedError` for the row of a run, deleted or not, that is not as it was written.
+    """
+    found = []
+    for number, name, created, checksum in connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number"):
+        if not isinstance(name, str) or checksum != chain.beginning(number, name, created):
+            raise DamagedError(path, f"run {number} is changed", RESTORE)
+        if created != DELETED:
+            found.append(name)
+    return found
 
 
 def delete(connection: sqlite3.Connection, number: int) -> None:

@@ -113,7 +113,7 @@ class Journal:
             self._store.check_file()
             with self._store.transaction():
                 if self._store.connection.execute("SELECT 1 FROM runs WHERE name = ?", (run,)).fetchone():
-                    if self._end(self._known(run)).seq == 0:
+                    if self._end(self._known(run)[0]).seq == 0:
                         return
                     raise JournalError(self.path, f"there is already a run {run!r}", "resume it, or take another name")
                 ((last,),) = self._store.connection.execute("SELECT ifnull(max(number), 0) FROM runs")
@@ -130,7 +130,7 @@ class Journal:
         """
         with self._store.used():
             self._store.check_file()
-            at = self._known(run)
+            at, _ = self._known(run)
             self._store.locks.take(at.number, run)
             try:
                 self._driven[run] = self._end(at)
@@ -177,7 +177,7 @@ class Journal:
         """
         with self._store.used():
             self._store.check_file()
-            at = self._known(run)
+            at, _ = self._known(run)
             self._store.locks.take(at.number, run)
             try:
                 if events is not None and self._end(at).seq != events:
@@ -195,7 +195,7 @@ class Journal:
         What is yielded before an error is raised is as it was written.
         """
         with self._store.used():
-            at = self._known(run)
+            at, _ = self._known(run)
             kept = self._store.locks.count(at.number)
         while rows := self._batch(at):
             for row in rows:
@@ -210,10 +210,10 @@ class Journal:
         records = []
         with self._store.used():
             self._store.check_runs(self._store.locks.last())
-            names = deletion.names(self._store.connection)
+            names = self._names()
         for name in names:
             with self._store.used(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
-                at, created = self._found(name)
+                at, created = self._known(name)
                 end = self._end(at)
                 records.append(RunRecord(name, created, end.time, end.seq, end.status))
         return records
@@ -242,12 +242,16 @@ class Journal:
         """Yield each room as it was saved last, the one that was saved first first."""
         return self._saved("room")
 
-    def _known(self, run: str) -> _Run:
-        """Return `run` as it was before its first event."""
+    def _names(self) -> list[str]:
+        """Return the names of the runs, in the order of their creation."""
+        return deletion.names(self._store.connection, self.path)
+
+    def _known(self, run: str) -> tuple[_Run, float]:
+        """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
         try:
-            return self._found(run)[0]
+            return self._found(run)
         except NoRunError:
-            names = deletion.names(self._store.connection)
+            names = self._names()
         if run in names:
             raise DamagedError(self.path, f"run {run!r} is listed, but not found by its name", RESTORE)
         others = f"its runs are {', '.join(names[-_MANY:])}" if names else "this journal has none"

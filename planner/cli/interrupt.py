@@ -32,6 +32,8 @@ class Watchman:
         self._searching = False
         self._late = False
         self._grace = GRACE
+        self.repeats = False
+        """Whether the clock interrupts, too, as a signal has."""
 
     @contextmanager
     def searching(self) -> Iterator[threading.Event]:
@@ -49,8 +51,15 @@ class Watchman:
     def interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Raise `KeyboardInterrupt`, or ask the search to stop."""
         if not self._searching or self._cancel.is_set():
+            self._repeat()
             raise KeyboardInterrupt
         self._cancel.set()
+
+    def _repeat(self) -> None:
+        """Have the exception raised again later: Python drops one that comes while it calls a weak reference back."""
+        self.repeats = True
+        signal.signal(signal.SIGALRM, self.interrupt)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS, PATIENCE_SECONDS)
 
     def alarm(self, _number: int, _frame: FrameType | None) -> None:
         """Raise `Alarm`, unless a search may still notice by itself that time is up, or has a plan to check."""
@@ -68,10 +77,14 @@ def finishing() -> Iterator[None]:
     watchman = Watchman()
     numbers = (signal.SIGINT, signal.SIGTERM)
     with watchman.searching():
-        before = {number: signal.signal(number, watchman.interrupt) for number in numbers}
+        before = {signal.SIGALRM: signal.getsignal(signal.SIGALRM)}
+        before |= {number: signal.signal(number, watchman.interrupt) for number in numbers}
+        timer = signal.getitimer(signal.ITIMER_REAL)
         try:
             yield
         finally:
+            if watchman.repeats:
+                signal.setitimer(signal.ITIMER_REAL, *timer)
             for number, handler in before.items():
                 signal.signal(number, handler)
 
@@ -83,11 +96,12 @@ def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
     handlers = {signal.SIGINT: watchman.interrupt, signal.SIGTERM: watchman.interrupt}
     if seconds is not None:
         handlers[signal.SIGALRM] = watchman.alarm
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    timer = (0.0, 0.0)
+    before = {signal.SIGALRM: signal.getsignal(signal.SIGALRM)}
+    before |= {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    timer = signal.getitimer(signal.ITIMER_REAL)
 
     def restore() -> None:
-        if seconds is not None:
+        if seconds is not None or watchman.repeats:
             signal.setitimer(signal.ITIMER_REAL, *timer)
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -568,3 +570,22 @@ def test_the_limit_holds_while_the_executor_is_loaded(arguments: list[str], late
     assert done.returncode == Exit.NO_VERDICT
     assert "typer" in loaded
     assert late not in loaded
+
+
+class Dropped:
+    """What may be referred to weakly."""
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python drops exceptions that come while it calls a weak reference back, as it does while it imports."""
+    monkeypatch.setattr("planner.cli.interrupt.PATIENCE_SECONDS", 0.01)
+    before = signal.getsignal(signal.SIGALRM)
+    item = Dropped()
+    reference = weakref.ref(item, lambda _: signal.raise_signal(signal.SIGINT))
+    with interruptible():
+        del item
+        assert reference() is None
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(30)
+    assert signal.getsignal(signal.SIGALRM) is before
