@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count, product
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sequence
+from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed, sequence
 from planner.annotations import Final
 from planner.declare.checks import written
 from planner.model import (
@@ -62,7 +62,8 @@ def as_htn(problem: Problem, domain: HtnDomain | None = None) -> HtnProblem:
     """
     deriver = _Deriver(HtnDomain(problem.domain) if domain is None else domain)
     task = deriver.add_goal(problem)
-    return HtnProblem(deriver.result(), problem, sequence(task))
+    found = HtnProblem(deriver.result(), problem, sequence(task))
+    return found if problem.unsealed or domain is not None else sealed(found)
 
 
 @dataclass(frozen=True, slots=True)

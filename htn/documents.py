@@ -9,7 +9,7 @@ from htn.declare.hierarchy import FIELDS, Hierarchy, network_of
 from htn.declare.networks import PARTS
 from htn.declare.parameters import planning_of
 from htn.derive import mixed
-from htn.model import HtnDomain, HtnProblem, Method, Network, Task
+from htn.model import HtnDomain, HtnProblem, Method, Network, Task, sealed
 from planner.declare.parameters import from_mapping
 from planner.declare.places import Place
 from planner.declare.scope import Scope
@@ -69,7 +69,7 @@ def with_tasks(
         places = {each: place.within(each) for each in PARTS}
     objects = {each.name: each for each in classical.all_objects}
     scope = Scope(owner, {each.name: each.types for each in parameters}, objects)
-    return HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters)
+    return sealed(HtnProblem(domain, classical, network_of(domain, types, scope, written, places), parameters))
 
 
 def _classical(domain: AnyDomain) -> DomainModel:

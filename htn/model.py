@@ -6,6 +6,7 @@ actions, and a hierarchical problem *has* a `Problem` with objects, initial stat
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from graphlib import CycleError
 from itertools import pairwise
@@ -13,7 +14,8 @@ from itertools import pairwise
 from htn.orders import Order, linear
 from planner.annotations import TYPE_CHECKING
 from planner.model import TRUE, Atom, DomainModel, Formula, Problem, Variable
-from planner.records import dataclass, field
+from planner.model.problem import sealed as sealed_classical
+from planner.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from htn.explain import TaskExplanation, WhyNot
@@ -148,6 +150,7 @@ class HtnProblem:
 
     `classical` has the objects, the initial state and the goal (always true where the file has none). The arguments of
     `network` may be variables among `parameters`: any objects of their types will do. `spelling` is that of its file.
+    `seal` has the other fields as they were when all names in them were looked up, see `sealed`.
     """
 
     domain: HtnDomain
@@ -155,11 +158,31 @@ class HtnProblem:
     network: Network = field(default_factory=Network)
     parameters: tuple[Variable, ...] = ()
     spelling: Spelling = field(default_factory=Spelling, compare=False, repr=False)
+    seal: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """The name of the problem."""
         return self.classical.name
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether all names in the problem were looked up, and nothing was replaced since."""
+        now = self.domain, self.classical, self.network, self.parameters
+        return (
+            len(self.seal) == len(now)
+            and all(map(operator.is_, now, self.seal))
+            and isinstance(self.classical, Problem)
+            and not self.classical.unsealed
+        )
+
+    def resolved(self) -> HtnProblem:
+        """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
+        if self.is_sealed:
+            return self
+        from htn.declare.resolve import resolved  # noqa: PLC0415 - readers give problems that are sealed
+
+        return resolved(self)
 
     @property
     def is_ordered(self) -> bool:
@@ -177,7 +200,7 @@ class HtnProblem:
         """Return what lint says about the problem and its domain; raises `LimitReached`."""
         from htn.check import check_htn_problem  # noqa: PLC0415 - as above
 
-        return check_htn_problem(self, budget)
+        return check_htn_problem(self.resolved(), budget)
 
     def write_plan(self, plan: Plan) -> str:
         """Return `plan` in the competition's format; see `htn.plans.write_plan`."""
@@ -196,13 +219,13 @@ class HtnProblem:
         from htn.verify.sequence import judged  # noqa: PLC0415 - the model itself knows nothing of plans
         from planner.budget import Budget  # noqa: PLC0415 - as above
 
-        return judged(self, plan, budget or Budget(10.0))
+        return judged(self.resolved(), plan, budget or Budget(10.0))
 
     def explain_plan(self, plan: Plan, budget: Budget | None = None) -> TaskExplanation:
         """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
         from htn.explain import explain_plan  # noqa: PLC0415 - as above
 
-        return explain_plan(self, plan, budget)
+        return explain_plan(self.resolved(), plan, budget)
 
     def to_unified_planning(
         self, environment: Any = None, budget: Budget | None = None, *, is_ground: bool = False
@@ -210,7 +233,7 @@ class HtnProblem:
         """Return the problem as one of unified-planning; see `htn.unified`."""
         from htn.unified import grounded, to_unified_planning  # noqa: PLC0415 - slow to load
 
-        return (grounded if is_ground else to_unified_planning)(self, environment, budget)
+        return (grounded if is_ground else to_unified_planning)(self.resolved(), environment, budget)
 
     def for_another_process(self, budget: Budget) -> HtnProblem:
         """Return the problem without Python values; raises `LimitReached`."""
@@ -222,7 +245,7 @@ class HtnProblem:
         """Return why there is no plan, as far as that shows within `budget`."""
         from htn.explain import why_not  # noqa: PLC0415 - as above
 
-        return why_not(self, budget)
+        return why_not(self.resolved(), budget)
 
     def solve(self, **options: Any) -> Result:
         """Return the answer; the options are those of `htn.solve.solve`."""
@@ -234,4 +257,12 @@ class HtnProblem:
         """Return the plans for the problem by their costs; see `htn.candidates`."""
         from htn.candidates.iterate import candidates  # noqa: PLC0415 - as above
 
-        return candidates(self, budget, which)
+        return candidates(self.resolved(), budget, which)
+
+
+def sealed(problem: HtnProblem) -> HtnProblem:
+    """Return `problem`, of which it is known that all its names mean something: nobody looks them up again."""
+    classical = problem.classical
+    if classical.unsealed:
+        classical = sealed_classical(classical)
+    return replace(problem, classical=classical, seal=(problem.domain, classical, problem.network, problem.parameters))

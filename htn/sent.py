@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from htn.model import HtnDomain, HtnProblem
+from htn.model import HtnDomain, HtnProblem, sealed
 from planner.budget import Budget
 from planner.engines.jobs import bare
 from planner.normalise import to_adl, without_constraints
@@ -17,4 +17,4 @@ def sent(problem: HtnProblem, budget: Budget) -> HtnProblem:
     """
     classical = bare(with_tables(without_constraints(to_adl(problem.classical)), budget))
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
-    return replace(problem, domain=domain, classical=classical)
+    return sealed(replace(problem, domain=domain, classical=classical))

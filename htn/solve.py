@@ -10,7 +10,7 @@ from htn.budgets import within_budgets
 from htn.constraints import without_constraints
 from htn.grounding.ground import GroundHtn, ground
 from htn.lifted.turns import Descent, Enough, Meanwhile
-from htn.model import HtnProblem
+from htn.model import HtnProblem, sealed
 from htn.strategy import HEURISTICS, SEARCHES, STOPPING, automatic, chosen
 from planner.annotations import Any, Final
 from planner.answer import intended, unsupported
@@ -20,7 +20,6 @@ from planner.errors import InputError, UnsupportedError
 from planner.model.domain import creates_objects
 from planner.plan import Progress, Result, Status
 from planner.records import replace
-from planner.resolve import resolve_problem
 from planner.search.run import Ending, Steps
 from planner.strategy import MODES, checked_name
 
@@ -45,19 +44,11 @@ def solve(
     A `search` is one of `htn.strategy.SEARCHES`, a `heuristic` of `HEURISTICS` there (alone: A*).
     A plan has its decomposition, and both were checked; OPTIMAL is the cheapest plan that decomposes the tasks.
     """
-    problem = with_resolved_names(problem)
+    problem = problem.resolved()
     named: dict[str, Any] = {"mode": mode, "search": search, "heuristic": heuristic, "engine": engine}
     limits: dict[str, Any] = {"time_limit": time_limit, "memory_limit": memory_limit, "cancel": cancel}
     budget = Budget(time_limit, memory_limit, cancel)
     return _reasoned(problem, solve_plainly(problem, **named, **limits, on_progress=on_progress), budget)
-
-
-def with_resolved_names(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` with the names in its classical part looked up, where that was replaced by hand."""
-    classical = resolve_problem(problem.classical)
-    if classical is problem.classical:
-        return problem
-    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
 
 
 def solve_plainly(
@@ -89,7 +80,7 @@ def solve_plainly(
         from planner.engines import solve_with  # noqa: PLC0415 - unified-planning is slow to import
 
         return solve_with(
-            problem,
+            sealed(problem),
             engine,
             time_limit=time_limit,
             memory_limit=memory_limit,

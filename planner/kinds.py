@@ -53,6 +53,9 @@ class OtherProblem(Named, Protocol):
     def classical(self) -> Problem:
         """Its classical part: objects, initial state, goal and actions."""
 
+    def resolved(self) -> OtherProblem:
+        """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
+
     def solve(self, **options: Any) -> Result:
         """Return the answer to the problem; the options are those of `planner.solve`."""
 

@@ -18,11 +18,11 @@ AnyProblem = TypeVar("AnyProblem")
 def resolve_problem(problem: AnyProblem) -> AnyProblem:
     """Return `problem` with its goal, constraints and facts read from texts, and every name in it looked up.
 
-    A problem of another kind, such as a hierarchical one, looks at itself. Raises `InputError` for what is no problem,
-    for names that the domain or the problem does not declare, and for arguments of wrong number or type.
+    A problem of another kind, such as a hierarchical one, looks its names up itself. Raises `InputError` for what is no
+    problem, for names that the domain or the problem does not declare, and for arguments of wrong number or type.
     """
     if is_other_problem(problem):
-        return cast("AnyProblem", problem)
+        return cast("AnyProblem", problem.resolved())
     if not isinstance(problem, Problem):
         raise InputError(f"{kind_of(problem)} is no problem", hint="load(…) and domain.problem(…) give one")
     if not problem.unsealed:

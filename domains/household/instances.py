@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from htn.hddl import read_domain, read_problem
-from htn.model import HtnDomain, HtnProblem, sequence
+from htn.model import HtnDomain, HtnProblem, sealed, sequence
 from planner.declare import Domain
 from planner.loading.source import LazyProblems
 from planner.model import Atom
@@ -76,4 +76,4 @@ def generate(seed: int, size: int) -> HtnProblem:
     )
     table = rng.choice(rooms)
     laid = [Atom("lay", (dish, table)) for dish in dishes[:2]]
-    return HtnProblem(domain(), classical, sequence(*laid, Atom("tidy")))
+    return sealed(HtnProblem(domain(), classical, sequence(*laid, Atom("tidy"))).resolved())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from htn.model import HtnDomain, HtnProblem, sequence
+from htn.model import HtnDomain, HtnProblem, sealed, sequence
 from planner.declare import Domain
 from planner.documents import read_documents
 from planner.loading.source import LazyProblems
@@ -66,7 +66,7 @@ def incident(
         ],
         goal=["written_up(outage)", *goal],
     )
-    return HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",))))
+    return sealed(HtnProblem(domain(), classical, sequence(Atom("handle", ("outage",)))).resolved())
 
 
 def shop() -> HtnProblem:

@@ -11,7 +11,7 @@ from htn.declare.hierarchy import Hierarchy, network_of
 from htn.declare.parameters import planning_of
 from htn.declare.places import caller, caller_names
 from htn.derive import mixed
-from htn.model import HtnDomain, HtnProblem, Method
+from htn.model import HtnDomain, HtnProblem, Method, sealed
 from planner.declare import Domain, Entity, PredicateRef
 from planner.declare.constraints import Constraints, parted
 from planner.declare.declarations import objects_of
@@ -194,7 +194,7 @@ class Methods(Declarer):
         scope = Scope("the problem", {each.name: each.types for each in variables}, everything)
         given = {"subtasks": tasks, "ordered": ordered, "ordering": ordering, "constraints": conditions}
         network = network_of(domain, types, scope, given, dict.fromkeys(given, place))
-        return HtnProblem(domain, classical, network, variables)
+        return sealed(HtnProblem(domain, classical, network, variables))
 
 
 def _definition(function: Any, what: str) -> tuple[Place, str]:

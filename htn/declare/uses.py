@@ -85,7 +85,8 @@ class Vocabulary:
             wanted = count(len(parameters))
             return place.error(f"{atom} gives {kind} {name!r} {count(len(use.types))}; it takes {wanted}")
         for arg, given, parameter in zip(use.atom.args, use.types, parameters, strict=True):
-            if given is not None and not self._types.overlap(given, parameter.types):
+            fits = self._types.overlap if arg.startswith("?") else self._types.hierarchy.is_a
+            if given is not None and not fits(given, parameter.types):
                 shown = arg.removeprefix("?")
                 wanted = either(parameter.types)
                 return place.error(f"{shown!r} in {atom} is {either(given)}, but {kind} {name!r} takes {wanted} there")

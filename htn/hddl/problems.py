@@ -9,7 +9,7 @@ from htn.hddl.domains import read_domain
 from htn.hddl.networks import network_parts, read_network
 from htn.hddl.spelling import read_spelling
 from htn.hddl.tasks import Heads
-from htn.model import HtnDomain, HtnProblem, Network, Task
+from htn.model import HtnDomain, HtnProblem, Network, Task, sealed
 from planner.annotations import Final
 from planner.collector import collector_paused
 from planner.errors import UnsupportedError
@@ -53,7 +53,7 @@ def parse_problem(text: str, domain: HtnDomain, source: str = "<string>") -> Htn
     if domain.classical.unfinished.is_any:
         domain = replace(domain, classical=classical.domain)
     network, parameters = _initial_network(definition, words, domain)
-    return HtnProblem(domain, classical, network, parameters, read_spelling(definition.source))
+    return sealed(HtnProblem(domain, classical, network, parameters, read_spelling(definition.source)))
 
 
 def _initial_network(

@@ -93,9 +93,11 @@ def repair(
     is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan is checked
     by `htn.verify`. When half of the time is over, all initial tasks that are left are decomposed anew.
 
-    Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none.
+    Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none, and for names in the
+    problem that nothing declares.
     """
     check_limits(time_limit, memory_limit)
+    problem = problem.resolved()
     if plan.tree is None:
         raise PlanError("the plan has no decomposition", hint="htn.verify.sequence.decomposition_of looks for one")
     refused = unsupported(problem.classical)

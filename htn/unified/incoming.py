@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from unified_planning.plans import HierarchicalPlan
 
-from htn.model import HtnDomain, HtnProblem, Method, Task, sequence
+from htn.model import HtnDomain, HtnProblem, Method, Task, sealed, sequence
 from htn.plan import Decomposition, Node
 from htn.unified.networks import NetworkReader, check_scope
 from htn.unified.plans import instances_of, tree_from, with_costs, written
@@ -156,7 +156,7 @@ class _Reading:
             tasks[task.name], methods[top.name] = task, top
             network, variables = sequence(top.task), ()
         domain = HtnDomain(self._classical.problem.domain, tasks, methods)
-        problem = HtnProblem(domain, self._classical.problem, network, variables)
+        problem = sealed(HtnProblem(domain, self._classical.problem, network, variables))
         return HtnIncoming(problem, self._source, self._classical, self._methods, top)
 
     def _task(self, task: ForeignTask) -> Task:

@@ -122,7 +122,7 @@ class Conditions:
 
     def _check_variables(self, variables: tuple[Variable, ...], scope: Scope, place: Place) -> None:
         for variable in variables:
-            if variable.name in scope.variables:
+            if variable.name in scope.variables and self._bare:
                 raise place.error(f"the variable {variable.name} hides another of {scope.owner}", "rename one of them")
             for name in variable.types:
                 if name != ROOT_TYPE and name not in self._known_types:
