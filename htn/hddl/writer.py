@@ -44,9 +44,9 @@ def write_problem(problem: HtnProblem) -> str:
 
     Raises `UnsupportedError` for soft goals and facts declared unknown.
     """
-    from planner.normalise import to_adl  # noqa: PLC0415 - only writing needs it
+    from planner.pddl.outcomes import to_plain_outcomes  # noqa: PLC0415 - only writing needs it
 
-    plain = to_adl(problem.classical)
+    plain = to_plain_outcomes(problem.classical)
     domain = replace(problem.domain, classical=plain.domain)
     written = renamed_problem(replace(problem, domain=domain, classical=plain))
     classical = written.classical
@@ -70,10 +70,10 @@ def write_problem(problem: HtnProblem) -> str:
 
 def _plain_domain(domain: HtnDomain) -> HtnDomain:
     """Return `domain` with plain ADL actions."""
-    from planner.normalise import to_adl  # noqa: PLC0415 - only writing needs it
+    from planner.pddl.outcomes import to_plain_outcomes  # noqa: PLC0415 - only writing needs it
 
     refuse_creation(domain.classical, "in HDDL")
-    return replace(domain, classical=to_adl(Problem(domain.name, domain.classical)).domain)
+    return replace(domain, classical=to_plain_outcomes(Problem(domain.name, domain.classical)).domain)
 
 
 def _has_costs(domain: DomainModel) -> bool:

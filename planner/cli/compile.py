@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.annotations import TYPE_CHECKING, Final, cast
+from planner.annotations import TYPE_CHECKING, Any, Final, cast
 from planner.cli.arguments import add_domain, add_limits, add_problem
 from planner.cli.exits import Exit
 from planner.cli.interrupt import interruptible
@@ -78,7 +78,20 @@ def _writable(domain: str, problem: str | None, to: str, placeholders: int) -> S
     source = domain_or_problem(domain, problem)
     if to == "pddl" and not isinstance(source, Problem | DomainModel):
         raise not_classical(source, "writing PDDL for")
-    return without_creation(source, placeholders) if to in ("pddl", "hddl") else source
+    if to not in ("pddl", "hddl"):
+        return source
+    _tell_unlikely(source)
+    return without_creation(source, placeholders)
+
+
+def _tell_unlikely(source: Source) -> None:
+    """Say which actions intend an outcome that readers do not take for the intended one."""
+    from planner.pddl.outcomes import find_unlikely  # noqa: PLC0415 - documents need none of it
+
+    domain: Any = getattr(source, "domain", source)
+    for name in find_unlikely(getattr(domain, "classical", domain)):
+        message = f"the action '{name}' intends an outcome that is not the likeliest"
+        tell(f"{message}, for which PDDL has no word (--to yaml has)")
 
 
 def how_many(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import Enum, auto
 from typing import Any
 
@@ -63,7 +64,7 @@ def bare(problem: Problem) -> Problem:
     """Return `problem` without what planning does not read and another process could not be sent: Python values."""
     domain = problem.domain
     actions = {
-        name: replace(action, creates=dict(action.creates), data=(), outcomes=())
+        name: replace(action, creates=dict(action.creates), data=(), outcomes=(), risk=Decimal(0), cases=())
         for name, action in domain.actions.items()
     }
     stripped = DomainModel(

@@ -58,7 +58,8 @@ def _version(action: Action, demand: Formula, outcomes: tuple[Outcome, ...]) -> 
     """Return `action` where `demand` holds, of which these `outcomes` may come."""
     requires = action.requires if demand == TRUE else conjunction([action.requires, demand])
     several = outcomes if len(outcomes) > 1 else ()
-    return replace(action, requires=requires, provides=outcomes[0].provides, outcomes=several)
+    intended = outcomes[0]
+    return replace(action, requires=requires, provides=intended.provides, modifies=intended.modifies, outcomes=several)
 
 
 def _precondition(tree: Tree, words: Vocabulary, scope: Scope, name: str) -> tuple[Formula, tuple[Stated, ...]]:

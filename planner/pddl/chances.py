@@ -14,7 +14,7 @@ from itertools import product
 from math import prod
 
 from planner.annotations import Final
-from planner.model import TRUE, Formula, Literal, Not, Outcome
+from planner.model import OPEN, TRUE, Atom, Formula, Literal, Not, Outcome
 from planner.model.formulas import conjunction
 from planner.pddl.effects import read_number
 from planner.pddl.trees import Source, Tree
@@ -34,7 +34,7 @@ _LONGEST: Final = 100
 """Characters of a fraction; Python reads numbers of some thousand digits at most."""
 
 Part = tuple[Formula, tuple[Literal, ...]]
-"""Literals, and when they come about; always where that is `TRUE`."""
+"""Literals, and when they come about; always where that is `TRUE`. Those with open arguments delete all that match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,14 @@ def _outcomes(always: Sequence[Literal], choices: Sequence[Choice], truth: dict[
         shares[provides] = shares.get(provides, Fraction(0)) + option.probability
     rounded = list(map(_decimal, shares.values()))
     rounded[-1] = 1 - sum(rounded[:-1], Decimal(0))
-    return tuple([Outcome(share, provides) for provides, share in zip(shares, rounded, strict=True)])
+    return tuple([_outcome(share, literals) for literals, share in zip(shares, rounded, strict=True)])
+
+
+def _outcome(share: Decimal, literals: Sequence[Literal]) -> Outcome:
+    """Return the outcome that `literals` are; it modifies what they delete with open arguments."""
+    atoms = [(each, each.part if isinstance(each, Not) else each) for each in literals]
+    modifies = [atom for _, atom in atoms if isinstance(atom, Atom) and OPEN in atom.args]
+    return Outcome(share, tuple([each for each, atom in atoms if atom not in modifies]), tuple(modifies))
 
 
 def _decimal(share: Fraction) -> Decimal:

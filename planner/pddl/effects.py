@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
 from planner.annotations import TYPE_CHECKING, Final
-from planner.model import TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
+from planner.model import OPEN, TRUE, Atom, CostTerm, Formula, Literal, Not, Number, Variable, When
 from planner.model.formulas import conjunction
 from planner.model.numbers import exact_number
 from planner.pddl import refused
@@ -109,10 +109,29 @@ class _Reader:
         written = [_Branch(inner.provides), *inner.when]
         if inner.cost:
             raise unsupported(self.words.source, refused.COST_OF_OUTCOME, tree)
-        if any(each.variables for each in written if each.literals):
-            raise unsupported(self.words.source, refused.UNIVERSAL_CHANCE, tree)
-        parts = [(conjunction(each.conditions), tuple(each.literals)) for each in written if each.literals]
+        parts = [
+            (conjunction(each.conditions), tuple(self._retracted(each, tree) if each.variables else each.literals))
+            for each in written
+            if each.literals
+        ]
         return parts, inner.choices
+
+    def _retracted(self, branch: _Branch, tree: Tree) -> Iterator[Literal]:
+        """Yield the universal deletes of `branch` with open arguments; raises where it says anything else of all."""
+        types = {variable.name: variable.types for variable in branch.variables}
+        for literal in branch.literals:
+            atom = literal.part if isinstance(literal, Not) else None
+            if branch.conditions or not isinstance(atom, Atom) or not self._covers_all(atom, types):
+                raise unsupported(self.words.source, refused.UNIVERSAL_CHANCE, tree)
+            yield Not(atom.substitute(dict.fromkeys(types, OPEN)))
+
+    def _covers_all(self, atom: Atom, types: Mapping[str, tuple[str, ...]]) -> bool:
+        """Return whether `atom` is any fact of its pattern: its variables of `types` stand for all that there are."""
+        declared = self.words.predicates.get(atom.predicate)
+        if declared is None or any(atom.args.count(name) != 1 for name in types):
+            return False
+        pairs = zip(declared.parameters, atom.args, strict=True)
+        return all(self.words.types.hierarchy.is_a(each.types, types[arg]) for each, arg in pairs if arg in types)
 
     def _refuse_conditions(self, tree: Tree) -> None:
         if tree[0] in ("or", "imply", "exists", "="):

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from planner.budget import Budget, LimitReached
 from planner.creation import refuse_creation
-from planner.errors import PlanError
+from planner.errors import PlanError, UnsupportedError
 from planner.model import Action, Equals, Formula, Metric, Number, Problem
 from planner.model.formulas import atoms_in, walk
 from planner.pddl.costs import in_integers, with_tables, without_costs, without_needless_costs
@@ -81,24 +81,30 @@ class Export:
 def export(problem: Problem, level: Level | None = None, *, costs: bool = True, budget: Budget | None = None) -> Export:
     """Return `problem` as PDDL that Fast Downward, unified-planning and, on the level "strips", pyperplan take.
 
-    Hard constraints become conditions and effects, as few planners read them. Without a `level`, the lowest that says
-    it with variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners
-    that do not know them; they are also where every action costs 1.
+    Hard constraints become conditions and effects, as few planners read them. Risks and outcomes become `probabilistic`
+    effects of PPDDL, which hardly any classical planner reads. Without a `level`, the lowest that says it with
+    variables. With "strips", ground where nothing else will do. Without `costs` they are left out, for planners that do
+    not know them; they are also where every action costs 1.
 
     Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `budget` does not
     suffice for grounding.
     """
     from planner.normalise import to_adl, without_constraints  # noqa: PLC0415 - only exports need it
+    from planner.pddl.outcomes import to_plain_outcomes  # noqa: PLC0415 - as above
 
     refuse_creation(problem.domain, "in PDDL")
     hard = all(each.utility is None for each in problem.constraints)
-    kept = _with_constants(without_constraints(problem)) if problem.constraints and hard else problem
+    is_uncertain = any(action.is_uncertain for action in problem.domain.actions.values())
+    if is_uncertain and level == "strips":
+        raise UnsupportedError("uncertain outcomes in STRIPS", "leave out the level, or ask for 'adl'")
+    whole = to_plain_outcomes(problem) if is_uncertain else problem
+    kept = _with_constants(without_constraints(whole)) if problem.constraints and hard else whole
     refuse_unsayable(kept)
     budget = budget or Budget()
-    plain = to_adl(kept)
+    plain = kept if is_uncertain else to_adl(kept)
     plain = with_tables(without_needless_costs(plain), budget) if costs else without_costs(plain)
     has_costs = plain.metric is Metric.COST
-    strips = _lifted_strips(plain, budget) if level != "adl" else None
+    strips = _lifted_strips(plain, budget) if level != "adl" and not is_uncertain else None
     steps: Mapping[str, Step] = {}
     if strips is None and level == "strips":
         strips, steps = grounded(plain, budget)

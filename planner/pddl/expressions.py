@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
 
 from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.model import (
+    OPEN,
     TRUE,
     Action,
     And,
@@ -23,6 +24,8 @@ from planner.model import (
     Not,
     Number,
     Or,
+    Outcome,
+    Predicate,
     Variable,
     When,
 )
@@ -30,6 +33,9 @@ from planner.model.formulas import walk
 from planner.pddl.typed import UNTYPED
 
 HINT: Final = "planner.pddl.export compiles it first"
+
+_DIGITS: Final = 28
+"""Digits of numbers that are read."""
 
 Typed = tuple[str, tuple[str, ...]]
 """A name and its types."""
@@ -92,16 +98,52 @@ def conjoined(parts: Iterable[str], indent: str) -> str:
     return f"(and{lines})"
 
 
-def effects(action: Action, *, costs: bool) -> list[str]:
+def effects(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> list[str]:
     """Return the effects of `action`, and increases of the total cost where `costs`.
 
     Raises `UnsupportedError` for costs that Python computes: PDDL has no word for them.
     """
-    found = list(map(condition, action.provides))
+    found = [_chance(action.outcomes, predicates)] if action.outcomes else list(map(condition, action.provides))
     found.extend(map(_when, action.when))
     if costs:
         found.extend(f"(increase (total-cost) {_cost(term, action)})" for term in action.cost)
     return found
+
+
+def _chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) -> str:
+    """Return the effect of which one of `outcomes` comes: what is left of 1 is that nothing changes."""
+    shown = [
+        f"{_probability(each.probability)} {_outcome(each, predicates)}"
+        for place, each in enumerate(outcomes)
+        if place == 0 or each.provides or each.modifies
+    ]
+    return f"(probabilistic {' '.join(shown)})"
+
+
+def _outcome(outcome: Outcome, predicates: Mapping[str, Predicate]) -> str:
+    parts = [*map(condition, outcome.provides), *(_retraction(each, predicates) for each in outcome.modifies)]
+    return parts[0] if len(parts) == 1 else f"({' '.join(['and', *parts])})"
+
+
+def _retraction(pattern: Atom, predicates: Mapping[str, Predicate]) -> str:
+    """Return the effect that deletes all facts of `pattern`."""
+    parameters = predicates[pattern.predicate].parameters
+    names = [f"?any{place}" if arg == OPEN else arg for place, arg in enumerate(pattern.args)]
+    bound = [
+        Variable(name, parameter.types)
+        for name, parameter, arg in zip(names, parameters, pattern.args, strict=True)
+        if arg == OPEN
+    ]
+    return f"(forall {variables(bound)} (not {atom(Atom(pattern.predicate, tuple(names)))}))"
+
+
+def _probability(share: Decimal) -> str:
+    """Return a probability in full: as a fraction where it has more digits than are read."""
+    written = number(share.normalize())
+    if len(written) <= _DIGITS:
+        return written
+    above, below = share.as_integer_ratio()
+    return f"{above}/{below}"
 
 
 def _when(effect: When) -> str:

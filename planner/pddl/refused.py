@@ -61,7 +61,7 @@ NUMERIC_COMPARISON: Final[Reason] = ("numeric comparison", _NUMERIC)
 NUMERIC_EFFECT: Final[Reason] = ("numeric effect on what is not (total-cost)", _NUMERIC)
 UNIVERSAL_CHANCE: Final[Reason] = (
     "outcome for all objects of a variable",
-    "write its effects for each object, without 'forall'",
+    "write its effects for each object; 'forall' may delete all facts of a pattern, whatever holds",
 )
 COST_OF_OUTCOME: Final[Reason] = (
     "cost that depends on the outcome",

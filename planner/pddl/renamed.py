@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from planner.model import (
+    OPEN,
     Action,
     Atom,
     Axiom,
@@ -19,6 +20,7 @@ from planner.model import (
     Literal,
     Not,
     Object,
+    Outcome,
     Predicate,
     Problem,
     Term,
@@ -83,6 +85,13 @@ class Renaming:
             self.literals(action.provides),
             when=tuple(map(self.effect, action.when)),
             cost=tuple([self.value(term) if isinstance(term, Atom) else term for term in action.cost]),
+            outcomes=tuple(map(self.outcome, action.outcomes)),
+        )
+
+    def outcome(self, outcome: Outcome) -> Outcome:
+        """Return `outcome` under the new names."""
+        return Outcome(
+            outcome.probability, self.literals(outcome.provides), tuple(map(self.atom, outcome.modifies)), outcome.name
         )
 
     def effect(self, effect: When) -> When:
@@ -120,7 +129,9 @@ class Renaming:
         return Atom(self.names.functions[atom.predicate], tuple(map(self.term, atom.args)))
 
     def term(self, term: Term) -> Term:
-        """Return `term` under the new names."""
+        """Return `term` under the new names; an open argument stays open."""
+        if term == OPEN:
+            return term
         return self.names.variables[term] if term in self.names.variables else self.names.objects[term]
 
     def variables(self, variables: Iterable[Variable]) -> tuple[Variable, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from planner.annotations import Final
 from planner.errors import UnsupportedError
-from planner.model import Action, DomainModel, Formula, Metric, Object, Problem, Variable
+from planner.model import OPEN, Action, DomainModel, Formula, Metric, Object, Predicate, Problem, Variable
 from planner.model.domain import refuse_unfinished
 from planner.pddl.expressions import HINT, atom, block, conjoined, effects, features, number, typed, variables
 from planner.pddl.typed import UNTYPED
@@ -23,6 +23,7 @@ _ORDER: Final = (
     ":conditional-effects",
     ":derived-predicates",
     ":action-costs",
+    ":probabilistic-effects",
 )
 _DOCUMENTS: Final = "YAML and JSON documents say it (--to yaml)"
 _WORD: Final = re.compile(r"[^\s();?:][^\s();?]*")
@@ -62,7 +63,7 @@ def declared(domain: DomainModel, *, costs: bool) -> list[str]:
 
 def actions(domain: DomainModel, *, costs: bool) -> list[str]:
     """Return the text of each action of `domain`."""
-    return [_action(action, costs=costs) for action in domain.actions.values()]
+    return [_action(action, domain.predicates, costs=costs) for action in domain.actions.values()]
 
 
 def write_problem(problem: Problem, *, costs: bool = True) -> str:
@@ -110,8 +111,8 @@ def _objects(objects: Iterable[Object]) -> str:
     return typed((item.name, item.types) for item in objects)
 
 
-def _action(action: Action, *, costs: bool) -> str:
-    found = effects(action, costs=costs)
+def _action(action: Action, predicates: Mapping[str, Predicate], *, costs: bool) -> str:
+    found = effects(action, predicates, costs=costs)
     alone = len(found) == 1 and not (costs and action.cost)  # Fast Downward fails for a cost outside of `and`
     return "\n".join(
         [
@@ -139,6 +140,8 @@ def requirements(domain: DomainModel, others: Iterable[Formula] = (), *, costs: 
         found.add(":derived-predicates")
     if costs:
         found.add(":action-costs")
+    if any(action.outcomes for action in schemas):
+        found.add(":probabilistic-effects")
     return [requirement for requirement in _ORDER if requirement in found]
 
 
@@ -152,6 +155,12 @@ def _check_plain(domain: DomainModel) -> None:
         for name in ("modifies", "after", "creates"):
             if getattr(action, name):
                 raise UnsupportedError(f"'{name}' of '{action.name}', in PDDL", HINT)
+        if (
+            action.risk
+            or action.cases
+            or any(OPEN not in each.args for way in action.outcomes for each in way.modifies)
+        ):
+            raise UnsupportedError(f"uncertain outcomes of '{action.name}', in PDDL", HINT)
         if any(effect.modifies for effect in action.when):
             raise UnsupportedError(f"'modifies' of a conditional effect of '{action.name}', in PDDL", HINT)
     tables = (domain.types, domain.predicates, domain.functions, domain.actions)
