@@ -31,6 +31,7 @@ from planner.model import (
 )
 from planner.model.formulas import walk
 from planner.pddl.typed import UNTYPED
+from planner.records import replace
 
 HINT: Final = "planner.pddl.export compiles it first"
 
@@ -103,11 +104,22 @@ def effects(action: Action, predicates: Mapping[str, Predicate], *, costs: bool)
 
     Raises `UnsupportedError` for costs that Python computes: PDDL has no word for them.
     """
-    found = [_chance(action.outcomes, predicates)] if action.outcomes else list(map(condition, action.provides))
+    always, outcomes = split_common(action.outcomes) if action.outcomes else (action.provides, ())
+    found = [*map(condition, always), *([_chance(outcomes, predicates)] if outcomes else [])]
     found.extend(map(_when, action.when))
     if costs:
         found.extend(f"(increase (total-cost) {_cost(term, action)})" for term in action.cost)
     return found
+
+
+def split_common(outcomes: Sequence[Outcome]) -> tuple[tuple[Literal, ...], tuple[Outcome, ...]]:
+    """Return what all of `outcomes` provide, and each without that."""
+    common = tuple([each for each in outcomes[0].provides if all(each in other.provides for other in outcomes)])
+    rest = [
+        replace(outcome, provides=tuple([each for each in outcome.provides if each not in common]))
+        for outcome in outcomes
+    ]
+    return common, tuple(rest)
 
 
 def _chance(outcomes: Sequence[Outcome], predicates: Mapping[str, Predicate]) -> str:

@@ -9,6 +9,7 @@ from planner.annotations import Final
 from planner.errors import UnsupportedError
 from planner.model import OPEN, TRUE, Action, Atom, DomainModel, Not, Outcome, Problem, When
 from planner.normalise import to_adl
+from planner.pddl.expressions import split_common
 from planner.records import replace
 
 _EXACT: Final = 60
@@ -44,11 +45,14 @@ def find_unlikely(domain: DomainModel) -> list[str]:
     """
     found = []
     for action in domain.actions.values():
-        intended = [each for each in action.outcomes if _is_intended(each, action)]
+        pairs = zip(action.outcomes, split_common(action.outcomes)[1] if action.outcomes else (), strict=True)
+        intended = [each.probability for each in action.outcomes if _is_intended(each, action)]
         others = [
-            each for each in action.outcomes if not _is_intended(each, action) and (each.provides or each.modifies)
+            each.probability
+            for each, rest in pairs
+            if not _is_intended(each, action) and (rest.provides or rest.modifies)
         ]
-        if intended and any(each.probability > intended[0].probability for each in others):
+        if intended and others and max(others) > intended[0]:
             found.append(action.name)
     return found
 

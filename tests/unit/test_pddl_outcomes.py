@@ -32,6 +32,7 @@ from planner.model import (
 )
 from planner.pddl import parse_domain, parse_problem
 from planner.pddl.export import export
+from planner.pddl.outcomes import find_unlikely
 from planner.pddl.writer import write_domain
 
 ROBOT, ROOM = Variable("?r", ("robot",)), ("room",)
@@ -140,6 +141,17 @@ def test_other_outcomes_for_all_objects_are_refused(effect: str) -> None:
  (:action move :parameters (?r - robot) :effect (probabilistic 0.5 {effect})))"""
     with pytest.raises(UnsupportedError, match="outcome for all objects of a variable"):
         parse_domain(text)
+
+
+def test_what_all_outcomes_provide_stands_beside_them() -> None:
+    """That nothing else changes is then what is left of 1, and the intended outcome stays the likeliest."""
+    text = """(define (domain d) (:types room) (:predicates (at ?x - room) (p))
+ (:action try :parameters (?x - room) :effect (and (not (at ?x)) (probabilistic 0.3 (p) 0.2 (at ?x)))))"""
+    domain = parse_domain(text)
+    written = write_domain(domain, costs=False)
+    assert "(not (at ?x))\n      (probabilistic 0.3 (p) 0.2 (at ?x)))" in written
+    assert parse_domain(written).actions["try"] == domain.actions["try"]
+    assert find_unlikely(domain) == []
 
 
 def test_hierarchies_keep_their_outcomes() -> None:
