@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from planner.declare.domain import Domain
+from planner.declare.declarations import Declarations
+from planner.declare.domain import declare_model
 from planner.declare.places import Place
 from planner.declare.problem import ProblemBuilder
 from planner.declare.syntax import shown
 from planner.declare.types import Types
 from planner.declare.words import either
-from planner.errors import InputError, Location, did_you_mean, kind_of
-from planner.model import DomainModel, Object, Problem
+from planner.errors import InputError, Location, did_you_mean, kind_of, with_article
+from planner.model import Action, DomainModel, Function, Object, Predicate, Problem
 from planner.model.problem import SEALED
 from planner.records import dataclass, replace
 
@@ -44,6 +45,7 @@ def resolved(problem: Problem) -> Problem:
     if not isinstance(problem.domain, DomainModel):
         raise place.error(f"the domain is {kind_of(problem.domain)}", "give a DomainModel, such as domain.model")
     _check_values(problem, place)
+    _check_parts(problem.domain)
     objects = _objects(problem, place.within("objects"))
     if "domain" in fields:
         _check(problem.domain, objects)
@@ -63,14 +65,26 @@ def _check_values(problem: Problem, place: Place) -> None:
         raise place.error(f"entities are {kind_of(entities)}", "give a mapping from names of objects to Python values")
 
 
+def _check_parts(domain: DomainModel) -> None:
+    """Raise `InputError` for a field of a domain that does not map names to what it declares."""
+    place = ProblemPlace(f"domain {shown(domain.name)}")
+    for field, kind in (("types", tuple), ("predicates", Predicate), ("functions", Function), ("actions", Action)):
+        given, here = getattr(domain, field), place.within(field)
+        if not isinstance(given, Mapping):
+            raise here.error(f"{shown(given)} are no {field}", f"give a mapping from names to {kind.__name__}(…)")
+        wrong = [each for each in given.values() if not isinstance(each, kind)]
+        if wrong:
+            raise here.error(f"{shown(wrong[0])} is none of the {field}", f"each is {with_article(kind.__name__)}")
+
+
 def _check(domain: DomainModel, objects: Mapping[str, Object]) -> None:
     """Raise `InputError` for the first mistake in a domain that was made without a reader; it may name `objects`."""
     known = {each.name for each in domain.constants}
     constants = (*domain.constants, *[each for name, each in objects.items() if name not in known])
-    try:
-        _ = Domain.of(replace(domain, constants=constants)).model
-    except InputError as error:
-        raise InputError(error.message, Location(f"domain {shown(domain.name)}"), error.hint) from None
+    place = ProblemPlace(f"domain {shown(domain.name)}")
+    declarations = Declarations(domain.name, place, domain.description)
+    declare_model(declarations, replace(domain, constants=constants), place)
+    _ = declarations.model()
 
 
 def _objects(problem: Problem, place: Place) -> dict[str, Object]:

@@ -45,6 +45,7 @@ from planner.model import (
     Object,
     Problem,
     SoftGoal,
+    Variable,
 )
 from planner.plan import Status
 from planner.records import replace
@@ -129,6 +130,19 @@ MISTAKES = {
     "object 'o1' is there twice": {"objects": (Object("o1", ("x",)), Object("o1", ("x",)))},
     "7 is no object": {"objects": (7,)},
     "the domain is": {"domain": 7},
+    "domain 'd', actions: None are no actions; give a mapping from names to Action(…)": {
+        "domain": replace(declared().domain, actions=None)
+    },
+    "domain 'd', actions: 7 is none of the actions; each is an Action": {
+        "domain": replace(declared().domain, actions={"a": 7})
+    },
+    "argument 1 of p(z) is of type 'y', but predicate 'p' takes 'x', declared at domain 'd'": {
+        "domain": replace(
+            declared().domain,
+            types={"x": ("object",), "y": ("object",)},
+            actions={"a": Action("a", (Variable("?z", ("y",)),), provides=(Atom("p", ("?z",)),))},
+        )
+    },
 }
 
 
