@@ -85,11 +85,15 @@ def _parameters(written: dict[str, list[str]], owner: str, types: Types, place: 
 
 
 def documents_of(item: Named, *, domain: bool) -> list[dict[str, Any]]:
-    """Return a domain, or a problem after its domain or without it, as plain data; raises `UnsupportedError`."""
+    """Return a domain, or a problem after its domain or without it, as plain data.
+
+    Raises `UnsupportedError`, and `InputError` for names in a problem that nothing declares.
+    """
     if isinstance(item, HtnDomain):
         return [_domain(item)]
     if not isinstance(item, HtnProblem):
         raise UnsupportedError(f"'{item.name}' in a document", "hierarchical and classical problems are written")
+    item = item.resolved()
     written = {**problem_document(item.classical), "tasks": tasks_document(item)}
     return [*([_domain(item.domain)] if domain else []), written]
 

@@ -14,7 +14,7 @@ from htn.derive import as_htn
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.repair import repair
 from htn.verify import validate
-from planner import Budget, Domain, Plan, Status, Step, candidates, solve
+from planner import Budget, Domain, Plan, Status, Step, candidates, solve, write_yaml
 from planner.engines.outgoing.problem import to_unified_planning
 from planner.errors import InputError
 from planner.model import Atom, Constraint, ConstraintKind, Done, Equals, Goal, Not, Object, Variable
@@ -203,6 +203,7 @@ ENTRIES: dict[str, Callable[[HtnProblem], object]] = {
     "explain_plan": lambda problem: problem.explain_plan(decomposed(problem)),
     "repair": lambda problem: repair(problem, decomposed(problem)),
     "to_unified_planning": to_unified_planning,
+    "write_yaml": write_yaml,
     "grounded": lambda problem: problem.to_unified_planning(is_ground=True),
 }
 
