@@ -41,7 +41,7 @@ def _relation(tree: Tree, words: Vocabulary, bound: Bound) -> Formula:
     match tree:
         case (["=", *_] as equation) | ["not", ["=", *_] as equation]:
             read_terms(equation, words, bound)
-            return read_condition(tree, words, {name: name for name in bound})
+            return read_condition(tree, words, bound)
         case _:
             message = f"found {quote(tree)}, expected a constraint such as '(not (= ?x ?y))'"
             hint = "what has to hold in a state belongs to ':precondition'"

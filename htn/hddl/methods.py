@@ -33,5 +33,5 @@ def read_method(tree: Tree, words: Vocabulary, tasks: Heads, heads: Heads) -> Me
     if not head or not isinstance(head[0], str):
         raise source.error(f"found {quote(head)}, expected a task with its arguments", head)
     task = tasks.atom(head, bound)
-    condition = read_condition(parts.get(":precondition", []), words, {variable: variable for variable in bound})
+    condition = read_condition(parts.get(":precondition", []), words, bound)
     return Method(name, task, parameters, condition, read_network(parts, heads, bound, constraints))

@@ -13,7 +13,7 @@ from planner.pddl.effects import read_effects
 from planner.pddl.parts import read_name, read_parts
 from planner.pddl.trees import Tree, counted, nearest, quote
 from planner.pddl.vocabulary import Vocabulary, wrong_type
-from planner.records import dataclass, field
+from planner.records import dataclass
 
 _KEYS: Final = {":parameters": "variables", ":precondition": "a condition", ":effect": "an effect"}
 
@@ -30,7 +30,7 @@ def read_task(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Task:
     name = read_name(words.source, tree, "a task")
     parts = read_parts(words.source, tree, 2, _KEYS, f"the task {quote(name)}")
     parameters = words.types.variables(parts.get(":parameters", []))
-    scope = {variable.name: variable.name for variable in parameters}
+    scope = {variable.name: variable for variable in parameters}
     read_condition(parts.get(":precondition", []), words, scope)
     read_effects(parts.get(":effect", []), words, scope, derived)
     return Task(name, parameters)
@@ -48,7 +48,6 @@ class Heads:
     what: str = "task or action"
     hint: str = "declare it with '(:task …)' or '(:action …)'"
     actions: Collection[str] = ()
-    _overlaps: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(default_factory=dict)
 
     def atom(self, tree: Tree, bound: Bound) -> Atom:
         """Return the task or action with its arguments that `tree` is.
@@ -84,20 +83,9 @@ class Heads:
         term = tree[index]
         if variable is None:
             self.words.check_type(tree, index, term, wanted)
-        elif not self._overlap(variable.types, wanted):
+        elif not self.words.overlap(variable.types, wanted):
             message = wrong_type(term, variable.types, wanted, f"argument {index} of {quote(tree[0])}")
             raise self.words.source.error(message, tree, index, "no object is of both types")
-
-    def _overlap(self, found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-        """Return whether an object may be of a type of `found` and of one of `wanted`."""
-        if found == wanted:
-            return True
-        key = (found, wanted)
-        if key not in self._overlaps:
-            extent, below = self.words.extent, self.words.types.below
-            shared = not below(found).isdisjoint(below(wanted))
-            self._overlaps[key] = shared or not extent(found).isdisjoint(extent(wanted))
-        return self._overlaps[key]
 
 
 def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
@@ -105,7 +93,7 @@ def read_terms(tree: Tree, words: Vocabulary, bound: Bound) -> tuple[str, ...]:
     for index, term in enumerate(tree):
         if index and isinstance(term, str) and term[0] == "?" and term not in bound:
             raise unbound(words, tree, index, bound)
-    return words.terms(tree, {name: name for name in bound})
+    return words.terms(tree, bound)
 
 
 def unbound(words: Vocabulary, tree: Tree, index: int, bound: Bound) -> PddlError:

@@ -27,7 +27,7 @@ def check_arguments(domain: DomainModel) -> Iterator[Finding]:
             atoms += [(fact, inside) for fact in (*added(effect.provides), *deleted(effect.provides))]
         for outcome in action.outcomes:
             atoms += [(fact, own) for fact in (*added(outcome.provides), *deleted(outcome.provides))]
-        yield from _misplaced(atoms, f"action {action.name}", domain, types)
+        yield from _misplaced(atoms, f"action {domain.versions.get(action.name, action.name)}", domain, types)
     for axiom in domain.axioms:
         own = constants | _kinds(axiom.parameters)
         atoms = [(axiom.head, own), *_atoms(axiom.condition, own)]
@@ -60,4 +60,6 @@ def _misplaced(atoms: Iterable[tuple[Atom, Kinds]], place: str, domain: DomainMo
                 told.add(str(atom))
                 given, needed = " or ".join(kinds[term]), " or ".join(wanted.types)
                 message = f"argument {number} of {atom} is of type '{given}', but '{atom.predicate}' takes '{needed}'"
-                yield Finding(Level.ERROR, "type", place, message, "look at the order of the arguments")
+                written = domain.misplaced.get((place, atom))
+                where = place if written is None else f"{written}: {place}"
+                yield Finding(Level.ERROR, "type", where, message, "look at the order of the arguments")

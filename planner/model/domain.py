@@ -93,8 +93,9 @@ class DomainModel:
 
     `types` maps a type to its parents (`object` is the root and need not be listed). `handlers` are opaque functions
     by action name: kept for the executor. `resolution` is what the numbers of problems without one are rounded to.
-    Neither is part of comparison. `versions` are actions that stand for one of the file, whose name plans have. `memo`
-    is what `planner.model.memo` keeps.
+    Neither is part of comparison. `versions` are actions that stand for one of the file, whose name plans have.
+    `misplaced` says where a file has arguments of types that cannot stand there, by declaration and atom.
+    `memo` is what `planner.model.memo` keeps.
     """
 
     name: str
@@ -109,6 +110,7 @@ class DomainModel:
     resolution: Decimal | None = field(default=None, compare=False, repr=False)
     versions: Mapping[str, str] = field(default_factory=dict)
     unfinished: Unfinished = field(default_factory=Unfinished, compare=False, repr=False)
+    misplaced: Mapping[tuple[str, Atom], Location] = field(default_factory=dict, compare=False, repr=False)
     memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @property

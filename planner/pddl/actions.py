@@ -35,9 +35,10 @@ def read_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> tuple
     """
     source = words.source
     name = read_name(source, tree, "an action")
+    words.owner = f"action {name}"
     parts = read_parts(source, tree, 2, _KEYS, f"the action {quote(name)}", ignored=_WITHOUT_MEANING)
     declared = [variable for key in (":parameters", ":vars") for variable in words.types.variables(parts.get(key, []))]
-    scope = {variable.name: variable.name for variable in declared}
+    scope = {variable.name: variable for variable in declared}
     if len(scope) < len(declared):
         raise source.error("a variable of ':vars' is a parameter already", parts[":vars"], None, "rename one")
     precondition, effect = parts.get(":precondition"), parts.get(":effect")
@@ -83,6 +84,7 @@ def derived_name(tree: Tree) -> str:
 def read_axiom(tree: Tree, words: Vocabulary) -> Axiom:
     """Return the rule in the section `tree`: `(:derived (predicate variables…) condition)`."""
     name, variables = read_head(words.types, tree, 1, "a derived predicate", twice=True)
+    words.owner = f"derived {name}"
     words.check_predicate(name, len(variables), tree[1])
     condition = subtree(words.source, tree, 2, "a condition")
     check_length(words.source, tree, 3, f"the rule for {quote(name)}")

@@ -75,7 +75,8 @@ def classical_domain(definition: Definition, *, last_counts: bool = False) -> tu
     predicates, functions = words.predicates, words.functions
     unfinished = Unfinished(constraints=tuple(_constraints(definition, words)), preferences=preferences)
     model = DomainModel(definition.name, types.declared, objects, predicates, functions, actions, axioms)
-    return with_undeclared(replace(model, unfinished=unfinished, versions=versions), words), words
+    model = replace(model, unfinished=unfinished, versions=versions, misplaced=words.misplaced)
+    return with_undeclared(model, words), words
 
 
 def with_undeclared(domain: DomainModel, words: Vocabulary) -> DomainModel:

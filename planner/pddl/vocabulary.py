@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planner.errors import PddlError
-from planner.model import Atom, Function, Object, Predicate, Variable
+from planner.errors import Location, PddlError
+from planner.model import ROOT_TYPE, Atom, Function, Object, Predicate, Variable
 from planner.model.domain import Mention
+from planner.pddl.lenient import warn_at
 from planner.pddl.trees import Source, Tree, counted, nearest, quote
 from planner.pddl.typed import Types
 from planner.records import dataclass, field
 
-Scope = Mapping[str, str]
-"""The variables in scope, as written, and the names that they have in the model."""
+Scope = Mapping[str, Variable]
+"""The variables in scope by the names that the file has for them: in the model, they may have others."""
 
 
-def widened(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, str], tuple[Variable, ...]]:
+def widened(scope: Scope, variables: tuple[Variable, ...]) -> tuple[dict[str, Variable], tuple[Variable, ...]]:
     """Return `scope` with `variables`, and these with new names where they hide others.
 
     No variable of the model hides another, so that conditions can be moved between scopes.
     """
     inner = dict(scope)
     renamed = []
-    taken = set(scope).union(scope.values())
+    taken = set(scope).union([variable.name for variable in scope.values()])
     for variable in variables:
         name, number = variable.name, 2
         while name in taken:
             name, number = f"{variable.name}-{number}", number + 1
-        inner[variable.name] = name
-        renamed.append(variable if name == variable.name else Variable(name, variable.types))
+        inner[variable.name] = variable if name == variable.name else Variable(name, variable.types)
+        renamed.append(inner[variable.name])
     return inner, tuple(renamed)
 
 
@@ -39,6 +40,9 @@ class Vocabulary:
     Where `inferred`, a predicate is declared by its first use; where `functions_inferred`, a function is. Where
     `unresolved`, every name is taken as it is. Where `undeclared` is a table, problems may declare objects that the
     domain names, and these are noted there.
+
+    `misplaced` notes where an atom has an argument of a type that cannot stand there, by atom and `owner`, which is the
+    declaration that is being read.
     """
 
     source: Source
@@ -50,10 +54,13 @@ class Vocabulary:
     functions_inferred: bool = False
     unresolved: bool = False
     undeclared: dict[str, list[Mention]] | None = None
+    owner: str = ""
+    misplaced: dict[tuple[str, Atom], Location] = field(default_factory=dict)
     arities: dict[str, int] = field(init=False)
     _members: dict[str, list[str]] = field(init=False)
     _extents: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     _first_use: dict[str, Tree] = field(default_factory=dict)
+    _overlaps: dict[tuple[tuple[str, ...], tuple[str, ...]], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.arities = {name: len(predicate.parameters) for name, predicate in self.predicates.items()}
@@ -70,10 +77,10 @@ class Vocabulary:
         predicate = tree[0]
         if self.arities.get(predicate) != len(tree) - 1:
             self.check_predicate(predicate, len(tree) - 1, tree)
-        terms = self.terms(tree, scope)
-        if self.objects or self.undeclared:
-            self._check_types(tree, terms)
-        return Atom(predicate, terms)
+        atom = Atom(predicate, self.terms(tree, scope))
+        if predicate in self.predicates:
+            self._check_types(tree, self.predicates[predicate].parameters, scope, atom)
+        return atom
 
     def terms(self, tree: Tree, scope: Scope) -> tuple[str, ...]:
         """Return the arguments of `tree`: its items but the first."""
@@ -82,7 +89,7 @@ class Vocabulary:
         for term in tree[1:]:
             if term.__class__ is str:
                 if term in scope:
-                    found.append(scope[term])
+                    found.append(scope[term].name)
                     continue
                 if term in objects:
                     found.append(term)
@@ -106,15 +113,38 @@ class Vocabulary:
             raise self.source.error(
                 _wrong_number(name, len(tree) - 1, function.parameters), tree, None, _usage(function)
             )
-        return Atom(name, self.terms(tree, scope))
+        atom = Atom(name, self.terms(tree, scope))
+        for index, (term, parameter) in enumerate(zip(tree[1:], function.parameters, strict=True), start=1):
+            if term in scope:
+                self._check_variable(tree, index, scope[term], parameter.types, atom)
+        return atom
 
-    def _check_types(self, tree: Tree, terms: tuple[str, ...]) -> None:
-        """Raise where an object among `terms`, the arguments of the atom `tree`, is not of the type that it must be."""
-        for index, (term, parameter) in enumerate(
-            zip(terms, self.predicates[tree[0]].parameters, strict=True), start=1
-        ):
-            if term[0] != "?":
+    def _check_types(self, tree: Tree, parameters: tuple[Variable, ...], scope: Scope, atom: Atom) -> None:
+        """Raise where an object among the arguments of `atom`, which `tree` is, has another type; warn of variables."""
+        for index, (term, parameter) in enumerate(zip(tree[1:], parameters, strict=True), start=1):
+            if term in scope:
+                self._check_variable(tree, index, scope[term], parameter.types, atom)
+            elif term[0] != "?":
                 self.check_type(tree, index, term, parameter.types)
+
+    def _check_variable(self, tree: Tree, index: int, variable: Variable, wanted: tuple[str, ...], atom: Atom) -> None:
+        """Warn where no object of the type of `variable` is of one of the types `wanted`: PDDL allows it."""
+        if not self.overlap(variable.types, wanted):
+            place = self.source.location(tree, index)
+            message = wrong_type(tree[index], variable.types, wanted, f"argument {index} of {quote(tree[0])}")
+            warn_at(place, f"{message}; look at the order of the arguments")
+            self.misplaced.setdefault((self.owner, atom), place)
+
+    def overlap(self, found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+        """Return whether an object may be of a type of `found` and of one of `wanted`."""
+        if found == wanted or ROOT_TYPE in wanted:
+            return True
+        key = (found, wanted)
+        if key not in self._overlaps:
+            below, extent = self.types.below, self.extent
+            shared = not below(found).isdisjoint(below(wanted))
+            self._overlaps[key] = shared or not extent(found).isdisjoint(extent(wanted))
+        return self._overlaps[key]
 
     def check_type(self, tree: Tree, index: int, term: str, wanted: tuple[str, ...]) -> None:
         """Raise unless the object `term`, item `index` of `tree`, is of one of the types `wanted`.

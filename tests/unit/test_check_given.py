@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from planner.documents.schema import json_schema
 from planner.documents.yaml_text import parse_yaml
 from planner.errors import InputError
 from planner.model import Atom
+from planner.pddl.lenient import FileWarning
 from planner.plan import Status
 
 YAML = """
@@ -135,9 +137,16 @@ def test_facts_that_look_misspelt_are_mistakes(tmp_path: Path, way: str, fact: s
     ("condition", "is_found"), [("(at ?p ?r)", True), ("(at ?r ?p)", False), ("(not (at ?q ?r))", True)]
 )
 def test_arguments_in_the_wrong_order_are_found_in_pddl(tmp_path: Path, condition: str, is_found: bool) -> None:
-    found = [each for each in check_problem(pddl(tmp_path, condition=condition)) if each.rule == "type"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        problem = pddl(tmp_path, condition=condition)
+    found = [each for each in check_problem(problem) if each.rule == "type"]
     assert bool(found) is is_found
-    assert all("argument 1 of at(" in each.message and each.place == "action go" for each in found)
+    column = (tmp_path / "d.pddl").read_text().splitlines()[1].index(condition) + condition.index("(at ") + 5
+    place = f"{tmp_path / 'd.pddl'}:2:{column}"
+    assert all("argument 1 of at(" in each.message and each.place == f"{place}: action go" for each in found)
+    assert all(each.category is FileWarning for each in told)
+    assert [str(each.message).split(": ")[0] for each in told[:1]] == [place] * is_found
 
 
 @pytest.mark.parametrize("name", [each.name for each in pkgutil.iter_modules(domains.__path__)])
