@@ -184,7 +184,7 @@ class Loop:
         """Begin the steps that may begin now; alone, a step is done right here."""
         if self._must_pause:
             return
-        while ids := self.agenda.take(len(self._tasks), self.most, self._is_held):
+        while ids := self.agenda.take(len(self._tasks), self.most, self._is_barred):
             if len(ids) == 1 and not self._tasks and not self._records(StepStatus.WAITING):
                 await self.stepper.carry_out(self.state.steps[ids[0]])
                 self._ended(ids[0])
@@ -194,6 +194,10 @@ class Loop:
                 continue
             for id_ in ids:
                 self._start(self.state.steps[id_])
+
+    def _is_barred(self, id_: str) -> bool:
+        """Return whether a step is held, or was put back and its task has yet to be seen to be over."""
+        return id_ in self._tasks or self._is_held(id_)
 
     def _is_held(self, id_: str) -> bool:
         """Return whether a step is irreversible, and not to be begun while others are asked about or have failed."""
