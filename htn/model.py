@@ -262,6 +262,8 @@ class HtnProblem:
 
 def sealed(problem: HtnProblem) -> HtnProblem:
     """Return `problem`, of which it is known that all its names mean something: nobody looks them up again."""
+    if problem.is_sealed:
+        return problem
     classical = problem.classical
     if classical.unsealed:
         classical = sealed_classical(classical)

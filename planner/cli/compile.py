@@ -15,6 +15,7 @@ from planner.errors import InputError, UnsupportedError
 from planner.kinds import AnyDomain, AnyProblem, is_other_domain, not_classical
 from planner.model import DomainModel, Metric, Problem
 from planner.model.domain import creates_objects
+from planner.records import replace
 
 if TYPE_CHECKING:
     from planner.cli.parser import Parser
@@ -39,6 +40,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--level", type=one_of(*LEVELS), metavar="|".join(LEVELS), help=lowest)
     placeholders = "For PDDL and HDDL: so many objects that actions may create, of each type (default: %(default)s)."
     parser.add_argument("--placeholders", type=how_many, default=3, metavar="N", help=placeholders)
+    determinize = "For PDDL: write the intended outcome of each action alone, for planners that know no chances."
+    parser.add_argument("--determinize", action="store_true", help=determinize)
     parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
     add_limits(parser, default=60.0)
 
@@ -51,6 +54,7 @@ def run(
     to: str,
     level: Level | None,
     placeholders: int,
+    determinize: bool,
     out: Path | None,
     time_limit: float,
     memory_limit: float | None,
@@ -58,9 +62,11 @@ def run(
     """Write a domain, and a problem if there is one."""
     if level is not None and to != "pddl":
         raise InputError("--level belongs to --to pddl")
+    if determinize and to != "pddl":
+        raise InputError("--determinize belongs to --to pddl")
     limit_memory(memory_limit)
     with interruptible(left(time_limit, started)):
-        source = _writable(domain, problem, to, placeholders)
+        source = _writable(domain, problem, to, placeholders, determinize=determinize)
         texts = {"": as_one_text(source, to, level)} if out is None else as_files(source, to, level)
     if out is None:
         give(texts[""])
@@ -71,7 +77,7 @@ def run(
     return Exit.OK
 
 
-def _writable(domain: str, problem: str | None, to: str, placeholders: int) -> Source:
+def _writable(domain: str, problem: str | None, to: str, placeholders: int, *, determinize: bool) -> Source:
     """Return what the arguments name, with placeholders where the language `to` knows no creation of objects."""
     from planner.cli.input import domain_or_problem  # noqa: PLC0415 - each command loads only what it runs
 
@@ -80,8 +86,19 @@ def _writable(domain: str, problem: str | None, to: str, placeholders: int) -> S
         raise not_classical(source, "writing PDDL for")
     if to not in ("pddl", "hddl"):
         return source
+    if determinize:
+        source = _determinized(source)
     _tell_unlikely(source)
     return without_creation(source, placeholders)
+
+
+def _determinized(source: Source) -> Source:
+    """Return `source` with the intended outcome of each action alone."""
+    from planner.pddl.outcomes import determinize  # noqa: PLC0415 - few domains need it
+
+    if isinstance(source, Problem):
+        return replace(source, domain=determinize(source.domain))
+    return determinize(source) if isinstance(source, DomainModel) else source
 
 
 def _tell_unlikely(source: Source) -> None:

@@ -105,3 +105,12 @@ def _pattern(effect: When) -> Atom:
     assert isinstance(literal, Not)  # noqa: S101 - it is a retraction
     assert isinstance(literal.part, Atom)  # noqa: S101 - as above
     return literal.part.substitute({variable.name: OPEN for variable in effect.variables})
+
+
+def determinize(domain: DomainModel) -> DomainModel:
+    """Return `domain` with the intended outcome of each action alone: its single-outcome determinization.
+
+    Source: Yoon, Fern and Givan (2007, "FF-Replan").
+    """
+    certain = {name: replace(action, outcomes=(), risk=Decimal(0), cases=()) for name, action in domain.actions.items()}
+    return replace(domain, actions=certain)

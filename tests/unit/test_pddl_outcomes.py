@@ -9,7 +9,7 @@ import pytest
 
 from htn import hddl
 from htn.hddl.writer import write_domain as write_hddl
-from planner import decide, solve
+from planner import Domain, decide, solve
 from planner.cli import main
 from planner.engines.jobs import bare
 from planner.errors import UnsupportedError
@@ -32,7 +32,7 @@ from planner.model import (
 )
 from planner.pddl import parse_domain, parse_problem
 from planner.pddl.export import export
-from planner.pddl.outcomes import find_unlikely
+from planner.pddl.outcomes import determinize, find_unlikely
 from planner.pddl.writer import write_domain
 
 ROBOT, ROOM = Variable("?r", ("robot",)), ("room",)
@@ -180,3 +180,20 @@ def test_the_command_says_which_outcome_readers_take(tmp_path, capsys: pytest.Ca
     said = capsys.readouterr()
     assert (end.value.code, "(probabilistic 0.4 (p) 0.6 (q))" in said.out) == (0, True)
     assert "the action 'a' intends an outcome that is not the likeliest" in said.err
+
+
+def test_other_planners_get_the_intended_outcomes_alone(capsys) -> None:
+    """What is written has no chances, and says the same to classical search."""
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["compile", "courier", "--to", "pddl", "--determinize"])
+    assert "probabilistic" not in capsys.readouterr().out
+    domain = Domain("bet")
+    domain.action("bet", provides=["won"], outcomes=[Outcome("0.4", ["won"]), Outcome("0.6", ["lost"])])
+    problem = domain.problem(goal=["won"])
+    certain = replace(problem, domain=determinize(problem.domain))
+    assert "probabilistic" in export(problem).domain
+    assert "probabilistic" not in export(certain).domain
+    assert [step.action for step in solve(certain).expect_plan().steps] == ["bet"]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["compile", "courier", "--to", "yaml", "--determinize"])
+    assert "--determinize belongs to --to pddl" in capsys.readouterr().err
