@@ -20,10 +20,10 @@ BLOCK = 20
 
 
 @pytest.fixture
-def shortest_plan(tmp_path):
+def shortest_plan(tmp_path, caplog):
     """Return a function that gives the shortest plan for domain and problem text, as text, or None."""
     planner = pytest.importorskip("pyperplan.planner")
-    logging.getLogger().setLevel(logging.ERROR)
+    caplog.set_level(logging.ERROR)  # pyperplan logs to the root
 
     def search(domain, problem):
         (tmp_path / "domain.pddl").write_text(domain)

@@ -271,6 +271,7 @@ def test_a_run_does_not_fail_where_what_expired_cannot_be_deleted(path, monkeypa
 
     monkeypatch.setattr("executor.engine.delete_expired", fails)
     world, problem = one()
+    caplog.set_level("WARNING")
     outcome = asyncio.run(Executor(world, path, retention=Retention(over=0)).run(problem))
     assert outcome.succeeded
     assert "runs that have expired were not deleted" in caplog.text
