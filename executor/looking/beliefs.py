@@ -14,7 +14,8 @@ from executor.looking.certainty import is_certain
 from executor.looking.needs import derived_of, facts_of
 from executor.record.facts import ANSWER, TRUSTED, Note, Provenance
 from planner.errors import did_you_mean, with_article
-from planner.model import OPEN, Atom, Forall, Formula, Not, Problem
+from planner.model import OPEN, Atom, Forall, Formula, Not, Problem, When
+from planner.model.actions import added, deleted
 from planner.model.formulas import conjuncts, substitute
 from planner.model.hidden import hidden
 from planner.plan import Step
@@ -257,12 +258,17 @@ class Beliefs:
         action = self._simulation.problem.domain.actions[step.action]
         return substitute(action.requires, dict(bound(action, step)))
 
-    def facts_of_effects(self, step: Step) -> list[Atom]:
-        """Return the facts on which it depends which of its conditional effects `step` has."""
+    def facts_of_effects(self, step: Step, *, on: str = "") -> list[Atom]:
+        """Return the facts on which it depends which of its conditional effects `step` has.
+
+        With `on`, only effects on that predicate count.
+        """
         action = self._simulation.problem.domain.actions[step.action]
         binding = bound(action, step) if action.when else {}
         conditions = [
-            Forall(each.variables, each.requires) if each.variables else each.requires for each in action.when
+            Forall(each.variables, each.requires) if each.variables else each.requires
+            for each in action.when
+            if not on or on in _changed_by(each)
         ]
         return [fact for each in conditions for fact in self.facts_of(each, binding)]
 
@@ -361,6 +367,11 @@ class Beliefs:
         facts = twin.resting(derived, lambda fact: not self.is_seen(fact))
         reason = f"{self._derived[derived].source} saw that {derived} does not hold"
         return [Note(fact, None, Provenance.UNKNOWN, reason) for fact in facts]
+
+
+def _changed_by(effect: When) -> set[str]:
+    """Return the predicates of what `effect` changes."""
+    return {each.predicate for each in (*added(effect.provides), *deleted(effect.provides), *effect.modifies)}
 
 
 def _toggle(simulation: Simulation, facts: Iterable[Atom]) -> None:

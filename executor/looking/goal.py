@@ -99,17 +99,23 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
 
 
 def _unsure_steps(state: RunState) -> Iterator[str]:
-    """Yield the steps through which the goal was reached and of whose success their handlers are not sure."""
-    facts, seen = list(state.beliefs.facts_of(state.goal, {})), set[str]()
+    """Yield the steps through which the goal was reached and of whose success their handlers are not sure.
+
+    A fact rests on the step that changed it last before it was needed, whether the step has made it hold or end.
+    """
+    beliefs, seen = state.beliefs, set[tuple[int, str]]()
+    facts = [(fact, len(state.finished)) for fact in beliefs.facts_of(state.goal, {})]
     while facts:
-        id_ = state.providers.get(facts.pop())
-        record = None if id_ is None or id_ in seen else state.steps[id_]
-        if record is None:
+        fact, until = facts.pop()
+        place = state.steps.changed_last(fact, until)
+        if place is None or (place, fact.predicate) in seen:
             continue
-        seen.add(record.id)
-        facts += state.beliefs.needs(record.step)
+        seen.add((place, fact.predicate))
+        record = state.steps[state.finished[place]]
+        needed = [*beliefs.needs(record.step), *beliefs.facts_of_effects(record.step, on=fact.predicate)]
+        facts += [(each, place) for each in needed]
         confidence = (record.result or {}).get("confidence", SURE)
-        if record.status.is_done and confidence < SURE:
+        if confidence < SURE:
             yield f"{record.step}: the handler is sure only to {confidence:g}"
 
 

@@ -323,7 +323,8 @@ class RunState:
         self.providers.update({note.fact: event.step for note in event.facts if note.holds and note.fact not in items})
         if event.status is StepStatus.PENDING:
             return
-        self.steps.finished.append(event.step)
+        changed = {note.fact for note in event.facts if note.holds is not None} - items
+        self.steps.end(event.step, changed if event.status in _RAN else ())
         if event.status in _FAILED:
             alike = likes(self.source, self.problem, record.step)
             facts, begun = self.beliefs.simulation.facts, record.attempts > 0

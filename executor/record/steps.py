@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +82,8 @@ class Steps(dict[str, StepRecord]):
         """The steps of the plan as it is now."""
         self.finished: list[str] = []
         """The steps that are over, as they ended."""
+        self._changed_by: defaultdict[Atom, list[int]] = defaultdict(list)
+        """The places in `finished` of the steps that have changed each fact."""
         self._by_status: dict[StepStatus, dict[str, None]] = {each: {} for each in StepStatus}
         self._places: dict[str, int] = {}
 
@@ -109,6 +112,16 @@ class Steps(dict[str, StepRecord]):
         del self._by_status[record.status][record.id]
         record.status = status
         self._by_status[status][record.id] = None
+
+    def end(self, id_: str, changed: Iterable[Atom]) -> None:
+        """Note that a step is over, and has `changed` these facts."""
+        for fact in changed:
+            self._changed_by[fact].append(len(self.finished))
+        self.finished.append(id_)
+
+    def changed_last(self, fact: Atom, until: int) -> int | None:
+        """Return the place in `finished`, before the place `until`, of the step that has changed `fact` last."""
+        return max((each for each in self._changed_by.get(fact, ()) if each < until), default=None)
 
     def with_status(self, *wanted: StepStatus) -> list[StepRecord]:
         """Return the steps of the present plan with one of the statuses `wanted`, in the order of the plan."""

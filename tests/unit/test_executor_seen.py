@@ -176,6 +176,33 @@ def test_a_goal_reached_through_a_step_of_little_confidence_is_unverified(model,
         assert outcome.reason == "draft(): the handler is sure only to 0.99"
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("goal", "sure"),
+    [("not dirty", False), ("sold", False), ("shown", False), ("dusted", True), ("praised", True)],
+    ids=["it ended", "needed not to hold", "under a condition", "another effect", "what ended afterwards"],
+)
+def test_confidence_counts_in_what_a_step_ends_and_in_what_follows_under_a_condition(model, goal, sure):
+    domain = Domain("house")
+    domain.action("praise", requires=["dirty"], provides=["praised"], tags=["trusted"])
+    domain.action("clean", provides=["not dirty"], tags=["trusted"])
+    domain.action("sell", requires=["not dirty"], provides=["sold"], tags=["trusted"])
+    domain.action("dust", provides=["dusted"], when=[When(["not dirty"], ["shown"])], tags=["trusted"])
+    world = World(domain)
+    for name in ("praise", "sell", "dust"):
+        world.handler(name)(lambda: None)
+    world.handler("clean")(lambda: ActionResult(confidence=0.5))
+    order = {"praise": [], "clean": ["praise"], "sell": ["clean"], "dust": ["sell"]}
+    steps = [{"id": name, "action": name, "depends_on": before} for name, before in order.items()]
+    plan = ActionPlan.model_validate({"goal": [goal], "initial": ["dirty"], "steps": steps, "model": model})
+    outcome = run_virtual(Executor(world).run(plan))
+    if sure:
+        assert outcome.status is RunStatus.SUCCEEDED
+    else:
+        assert outcome.status is RunStatus.UNVERIFIED
+        assert outcome.reason == "clean(): the handler is sure only to 0.5"
+
+
 def test_confidence_in_a_step_that_the_goal_does_not_rest_on_changes_nothing():
     domain = Domain("letters")
     domain.action("log", provides=["logged"], tags=["trusted"])
