@@ -308,7 +308,7 @@ class RunState:
         before = self.beliefs.simulation.facts if self.kept is not None else frozenset()
         self.beliefs.take(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable)
-        self.irreversible.see(event.facts)
+        self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
         if event.status is StepStatus.FAILED and record.attempts and record.plan.supposes:
             self.beliefs.take(self.beliefs.refuted(supposed(record.plan.supposes)))
         if event.status.is_done and event.result is not None:

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from executor import ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
+from executor import CANNOT_SAY, ActionPlan, ActionResult, Executor, Recovery, RunStatus, StepStatus, World
 from executor.plans.deferral import defer, linearise
 from executor.record.events import Asked, StepStarted
 from executor.recovery.policy import Rung
@@ -212,6 +212,38 @@ def test_what_was_done_unseen_is_not_done_again_by_another_plan(model):
     outcome = shop.run(["packed"], model=model)
     assert shop.calls == ["pay"]
     assert outcome.status is RunStatus.FAILED
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seen", [True, False], ids=["seen before", "never seen"])
+def test_an_effect_that_was_used_up_is_no_evidence_that_nothing_happened(model, seen):
+    """The ticket that the credit was used for gets lost: another one would take another payment."""
+    shop = Shop(
+        pay={"provides": ["credit"], "tags": ["irreversible"]},
+        use={"requires": ["credit"], "provides": ["ticket", "not credit"]},
+        ride={"requires": ["ticket"], "provides": ["there", "not ticket"]},
+    ).watch("ticket", "there")
+    shop.does["ride"] = lambda: shop.truth.discard("ticket")
+
+    @shop.world.observer("credit", conclusive=True)
+    def credit():
+        return "credit" in shop.truth if seen or "use" in shop.calls else CANNOT_SAY
+
+    outcome = shop.run(["there"], model=model)
+    assert outcome.status is RunStatus.FAILED
+    assert shop.calls.count("pay") == 1
+
+
+def test_what_came_about_and_was_lost_is_not_done_again():
+    shop = Shop(pay=PAY, pack={"requires": ["paid"], "provides": ["packed"]}).watch("paid", "packed")
+
+    def lose():
+        shop.truth.discard("paid")
+        return ActionResult.failed("no")
+
+    shop.does["pack"] = lose
+    assert shop.run(["packed"]).status is RunStatus.FAILED
+    assert shop.calls.count("pay") == 1
 
 
 def test_a_plan_may_take_an_irreversible_step_twice_on_purpose():
