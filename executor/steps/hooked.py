@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,7 +25,8 @@ Changed = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 class Hooked:
     """One call of the handler of `skill`, by `call` with the arguments that it takes, through `hooks`.
 
-    `arguments` are all that the action has; `begun` says whether the handler was called.
+    `arguments` are all that the action has; `begun` says whether the handler was called. A hook may hand `proceed` to a
+    task of its own and answer before that has ended: then the handler still `works`.
     """
 
     hooks: Sequence[Hook]
@@ -34,20 +36,31 @@ class Hooked:
     call: Callable[[Mapping[str, Any]], Awaitable[Any]]
     changed: Changed
     begun: bool = field(init=False, default=False)
+    _loop: asyncio.AbstractEventLoop | None = field(init=False, default=None)
+    """Where the handler is at work, while it is."""
+    _is_over: bool = field(init=False, default=False)
+
+    def works(self) -> bool:
+        """Return whether the handler has been called and has not come back."""
+        return self._loop is not None and not self._loop.is_closed()
 
     async def answer(self) -> ActionResult | Wait:
         """Return what the outermost hook answers; raises what it, or the handler, raises."""
-        return await self._through(0, dict(self.arguments))
+        try:
+            return await self._through(0, dict(self.arguments))
+        finally:
+            self._is_over = True
 
     async def _through(self, number: int, arguments: dict[str, Any]) -> ActionResult | Wait:
         if number == len(self.hooks):
-            self.begun = True
-            return _answered(await self.call(arguments))
+            return await self._called(arguments)
         hook, answers = self.hooks[number], list[ActionResult | Wait]()
-        has_proceeded = False
+        has_proceeded = is_over = False
 
         async def proceed(**changes: Any) -> ActionResult | Wait:
             nonlocal has_proceeded
+            if is_over:
+                raise InputError(f"{name_of(hook)} proceeds after it has answered", hint="await proceed() in the hook")
             if has_proceeded:
                 raise InputError(f"{name_of(hook)} proceeds twice", hint="a handler is called once for each attempt")
             has_proceeded = True
@@ -56,13 +69,26 @@ class Hooked:
             return answers[0]
 
         given = {name: own(each) for name, each in arguments.items()}
-        with containment():
-            returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
+        try:
+            with containment():
+                returned = await hook(HandlerCall(self.skill.action, self.skill.name, given, self.context), proceed)
+        finally:
+            is_over = True
         if returned is None and answers:
             return answers[0]
         if returned is None:
             return ActionResult.failed(f"{name_of(hook)} neither proceeds nor returns a result")
         return _answered(returned)
+
+    async def _called(self, arguments: Mapping[str, Any]) -> ActionResult | Wait:
+        """Call the handler; raises `InputError` where the hooks have answered already."""
+        if self._is_over:
+            raise InputError("a hook proceeds after the call is over", hint="await proceed() in the hook")
+        self.begun, self._loop = True, asyncio.get_running_loop()
+        try:
+            return _answered(await self.call(arguments))
+        finally:
+            self._loop = None
 
     def _checked(self, hook: Hook, changes: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return `changes` as they may be, noted; raises `InputError` for what is no data parameter."""

@@ -177,6 +177,9 @@ async def _answer(
     except Exception as error:  # noqa: BLE001 - whatever is raised is a failure of the step
         raised = error.error if isinstance(error, Escaped) else error
         got = Attempt(ActionResult.failed(said(error)), raised=raised)
+    finally:
+        if hooked is not None and hooked.works():
+            give_up(call, hooked.works)
     return got if hooked is None or hooked.begun else _vetoed(got)
 
 

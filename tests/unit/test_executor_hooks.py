@@ -282,3 +282,64 @@ def test_what_cannot_be_a_hook(hook: Any, message: str) -> None:
 
     with pytest.raises(InputError, match="takes the call and what proceeds"):
         World(Domain("d")).around(lonely)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_handler_is_not_called_once_its_hooks_have_answered(nested: bool) -> None:
+    shop, tasks = Shop(policy=Policy(retries=2, backoff=0, jitter=0)), list[asyncio.Future[Any]]()
+
+    @shop.world.around
+    async def impatient(call: HandlerCall, proceed: Proceed) -> ActionResult:  # noqa: ARG001 - as hooks are called
+        tasks.append(asyncio.ensure_future(proceed()))
+        if nested:
+            await asyncio.sleep(1)
+        return ActionResult.failed("no")
+
+    if nested:
+
+        @shop.world.around
+        async def slow(call: HandlerCall, proceed: Proceed) -> Any:  # noqa: ARG001 - as hooks are called
+            await asyncio.sleep(10)
+            return await proceed()
+
+    async def run() -> Any:
+        plan = ActionPlan(goal=["paid"], steps=[PlanStep(id="p", action="pay", parameters={"amount": 5})])
+        outcome = await Executor(shop.world).run(plan)
+        return outcome, await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcome, raised = run_virtual(run())
+    assert outcome.status is RunStatus.FAILED
+    assert shop.paid == []
+    assert raised
+    assert all(isinstance(each, InputError) for each in raised)
+
+
+@pytest.mark.parametrize("timeout", [None, 2.0])
+def test_no_other_attempt_is_made_beside_a_handler_that_a_hook_has_left_at_work(timeout: float | None) -> None:
+    domain, truth, calls = Domain("shop"), set[str](), list[str]()
+    domain.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    world, tasks = World(domain), list[asyncio.Future[Any]]()
+    world.observer("paid", conclusive=True)(lambda: "paid" in truth)
+
+    @world.handler("pay", policy=Policy(retries=2, backoff=0, jitter=0, timeout=timeout))
+    async def pay() -> None:
+        calls.append("pay")
+        await asyncio.sleep(60)
+        truth.add("paid")
+
+    @world.around
+    async def impatient(call: HandlerCall, proceed: Proceed) -> Any:  # noqa: ARG001 - as hooks are called
+        tasks.append(asyncio.ensure_future(proceed()))
+        if timeout is not None:
+            return await asyncio.shield(tasks[-1])
+        await asyncio.sleep(1)
+        return ActionResult.failed("too slow")
+
+    async def run() -> Any:
+        outcome = await Executor(world).run(domain.problem(goal=["paid"]))
+        await asyncio.gather(*tasks)
+        return outcome
+
+    outcome = run_virtual(run())
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert calls == ["pay"]
