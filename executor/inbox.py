@@ -83,7 +83,8 @@ def _alarm(record: StepRecord) -> _Alarm | None:
     seconds, deadline = wait.get("seconds"), wait.get("deadline")
     for_somebody = bool(wait.get("event") or wait.get("choices"))
     limits = [each for each in (deadline, seconds if for_somebody else None) if each is not None]
-    since = asyncio.get_running_loop().time() - (time.time() - record.since)
+    passed = max(time.time() - record.since, 0.0)  # a clock that was put back makes no wait longer
+    since = asyncio.get_running_loop().time() - passed
     if seconds is not None and not for_somebody and (deadline is None or seconds <= deadline):
         return _Alarm(since + seconds, Attempt(ActionResult(text="the time is over that it waited for")))
     if not limits:

@@ -172,3 +172,24 @@ def test_a_plan_by_hand_that_goes_on_after_errors_is_lowered_too():
     plan = ActionPlan.model_validate({"goal": {"hard": ["y"], "soft": {"x": 2}}, "steps": steps})
     outcome = run_virtual(Executor(shop.world).run(plan))
     assert (outcome.status, outcome.state.dropped) == (RunStatus.LOWERED, ["x"])
+
+
+def test_a_clock_that_was_put_back_makes_no_wait_longer(tmp_path, monkeypatch):
+    world, problem = waiting(Wait(seconds=DEADLINE))
+    executor = Executor(world, journal=tmp_path / "runs.db")
+    clock = [100_000.0]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+
+    async def main():
+        run = executor.start(problem, run="r")
+        await asyncio.sleep(1)
+        run.interrupt()
+        assert (await run).status is RunStatus.WAITING
+        clock[0] -= 1000 * DEADLINE
+        began = asyncio.get_running_loop().time()
+        outcome = await executor.resume("r")
+        return outcome, asyncio.get_running_loop().time() - began
+
+    outcome, took = run_virtual(main())
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert took < 2 * DEADLINE
