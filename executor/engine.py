@@ -333,7 +333,8 @@ class Executor:
         events = self._heard(run)
         first, began = next(events, (None, 0.0))
         if not isinstance(first, RunStarted):
-            raise RunError(f"the journal has no beginning of run {run!r}")
+            hint = f"it ended before it had a plan, and has done nothing: executor.run(…, run={run!r}) begins it again"
+            raise RunError(f"the journal has no beginning of run {run!r}", hint=hint)
         plan = ActionPlan.model_validate(first.plan)
         known = self._left[run].source if run in self._left and entities is None else None
         state = self._begun(plan, known or plan.problem(self.world.model, entities))

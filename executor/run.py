@@ -31,6 +31,7 @@ from executor.world.results import ActionResult
 from executor.world.returned import result_from
 
 INTERRUPTED: Final = "interrupted"
+NEVER: Final = (-1, -1, -1)
 NOTHING = Expected({}, frozenset(), frozenset(), {})
 
 
@@ -53,7 +54,7 @@ class Loop:
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
     _back: list[str] = field(init=False, default_factory=list)
     """Those of the steps in tasks that are over."""
-    _arranged: tuple[int, int, int] = field(init=False, default=(-1, -1, -1))
+    _arranged: tuple[int, int, int] = field(init=False, default=NEVER)
     """How often the plan had changed, steps in doubt been settled, and others passed over, when the agenda was made."""
     _surprised: int = field(init=False, default=-1)
 
@@ -85,6 +86,8 @@ class Loop:
             if self._tasks:
                 if not await self.supervisor.patched_meanwhile():
                     await self._next()
+                continue
+            if self._arranged == NEVER:
                 continue
             end = await self._idle()
             if end is not None:
@@ -220,8 +223,11 @@ class Loop:
         self.inbox.wake()
 
     def _ended(self, id_: str) -> None:
-        if self.state.steps[id_].status.is_done:
+        status = self.state.steps[id_].status
+        if status.is_done:
             self.agenda.done(id_)
+        elif status is StepStatus.PENDING:
+            self._arranged = NEVER  # it was not begun after all, and stands in the agenda again
 
     async def _next(self) -> None:
         """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""

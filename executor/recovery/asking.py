@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from executor.record.answers import GIVE_UP, HAPPENED, NO, NOTHING, RETRY, YES, kept, meant, refusal
 from executor.record.events import Answered, Asked, Event, Purpose, StepWaiting
 from executor.record.state import RunState
+from executor.record.status import StepStatus
 from executor.record.steps import StepRecord
 from executor.steps.filling import Fill
 from executor.steps.origins import RETURNED, returned
@@ -102,6 +103,8 @@ class Asking:
             return ""
         question = self._may(record, action, request)
         given = await self._approved(record, request, question)
+        if given is None and record.status is StepStatus.SKIPPED:
+            return None
         if given is None:
             wait = {"question": question.question, "parameters": values, RETURNED: told}
             self.emit(StepWaiting(record.id, wait, 0.0))

@@ -128,26 +128,28 @@ class Stepper:
         """Do the step of `record`, as often as its policy allows: it ends or waits, or the run is called off.
 
         With `another`, an attempt was made before that failed. Nothing is done where the run is called off before it is
-        the turn of the step.
+        the turn of the step, nor where the plan has changed: the step may not be in it any more, or come later.
         """
-        slots, priority = self.performer.slots, self.state.plan.metadata.priority
+        slots, priority, plan = self.performer.slots, self.state.plan.metadata.priority, self.state.changes
         if slots.most is None:
-            await self._carry_out(record, another)
+            await self._carry_out(record, another, plan)
             return
         async with slots.one(priority, self.aborted) as may_begin:
             if may_begin:
-                await self._carry_out(record, another)
+                await self._carry_out(record, another, plan)
             elif another is not None:
                 self.emit(another.otherwise)
 
-    async def _carry_out(self, record: StepRecord, another: Another | None) -> None:
+    async def _carry_out(self, record: StepRecord, another: Another | None, plan: int) -> None:
         action = self.world.model.actions[record.step.action]
         reason = await self._not_now(record, action)
-        if not reason and self.asker.fill is not None:
+        if not (reason or self.asker.fill is None or self._is_overtaken(another, plan)):
             answer = await self._filled_in(record, action, self.asker.fill)
             if answer is None or (another is None and self.paused.is_set()):
                 return
             reason = answer
+        if self._is_overtaken(another, plan):
+            return
         try:
             values, sources = ({}, {}) if reason else filled(self.state, record, action)
         except Missing as error:
@@ -158,7 +160,7 @@ class Stepper:
         refused = await self._refusal(
             record, action, (values, sources), self.paused if another is None else self.aborted
         )
-        if refused is None:
+        if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
             self._failed(record, refused, another, repeatable=False)
@@ -168,7 +170,7 @@ class Stepper:
             question = (record.wait or {}).get("question") or f"approve:{record.id}"
             self.emit(StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
-        await self._tried(record, action, (values, sources), another)
+        await self._tried(record, action, (values, sources), another, plan)
 
     async def _filled_in(self, record: StepRecord, action: Action, fill: Fill) -> str | None:
         """Have the open parameters filled; return why they cannot be, None where somebody has yet to say."""
@@ -210,11 +212,18 @@ class Stepper:
                 return None
             answer = asked.result()
         if answer is None:
-            self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
+            if request.record.status is not StepStatus.SKIPPED:
+                self.emit(StepWaiting(request.record.id, {"question": question}, 0.0))
             return None
         return by_hand(request, answer)
 
-    async def _tried(self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None) -> None:
+    def _is_overtaken(self, another: Another | None, plan: int) -> bool:
+        """Return whether the plan has changed since it had changed so many times, and no attempt was made yet."""
+        return another is None and self.state.changes != plan
+
+    async def _tried(
+        self, record: StepRecord, action: Action, filled_in: Filled, another: Another | None, plan: int
+    ) -> None:
         """Make attempts at the step until one is the last."""
         policy, skills, reason = self.policy_of(record), self.world.skills[action.name], ""
         try:
@@ -222,8 +231,12 @@ class Stepper:
             while not reason:
                 wanted = await self.conditions.expected(record)
                 reason = await self._checked(record, action, filled_in[0], policy)
+                if self._is_overtaken(another, plan):
+                    return
                 if reason or self.aborted.is_set():
                     break
+                if self._is_to_wait(record, another):
+                    return
                 self.emit(
                     StepStarted(record.id, record.attempts + 1, skill.name, self.state.key_of(record), *filled_in)
                 )
@@ -241,6 +254,15 @@ class Stepper:
             self._failed(record, reason, another)
         elif another is not None:
             self.emit(another.otherwise)
+
+    def _is_to_wait(self, record: StepRecord, another: Another | None) -> bool:
+        """Return whether an irreversible step is not to begin after all: something has come up meanwhile.
+
+        Somebody had to allow the step, its check and its objects took time. It stays among those that have not begun.
+        """
+        if another is not None:
+            return self._is_put_back(record, another, self.state.changes)
+        return self.is_held(record.id) and not self.aborted.is_set()
 
     def _is_put_back(self, record: StepRecord, another: Another, changes: int) -> bool:
         """Put an irreversible step back among those that have not begun, where it has to wait; return whether it has.

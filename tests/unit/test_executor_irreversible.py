@@ -439,3 +439,74 @@ def test_another_attempt_waits_for_reversible_steps_that_a_patch_has_brought(mod
     else:
         assert outcome.status is not RunStatus.SUCCEEDED
         assert calls[3:] == []
+
+
+def slow_to_begin(how, world):
+    """Have it take 5 seconds until `pay` may begin; return options of the executor that see to it."""
+
+    async def slow(*request):
+        if not request or request[0].action == "pay":
+            await asyncio.sleep(5)
+        return True
+
+    if how == "check":
+        world.check("pay")(slow)
+        return {}
+    return {how: slow}
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+@pytest.mark.parametrize("how", ["permit", "approve", "check"])
+@pytest.mark.parametrize("tags", [["irreversible"], []], ids=["irreversible", "reversible"])
+def test_a_step_is_not_begun_that_a_patch_has_left_out_meanwhile(model, how, tags):
+    shop = Shop(
+        ask={"provides": ["asked"], "tags": tags},
+        pay={"provides": ["paid"], "tags": [*tags, *(["needs_approval"] if how == "approve" else [])]},
+        finish={"requires": ["asked", "paid"], "provides": ["done"]},
+        other={"provides": ["done"], "cost": 50},
+    ).watch("asked", "paid", "done", conclusive=False)
+    shop.does["ask"] = raises
+    outcome = shop.run(["done"], model=model, **slow_to_begin(how, shop.world))
+    assert outcome.succeeded
+    assert shop.calls == ["ask", "other"]
+    assert {each.step.action: each.status for each in outcome.steps}["pay"] is StepStatus.SKIPPED
+    assert not outcome.questions
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+@pytest.mark.parametrize("how", ["permit", "check"])
+def test_a_step_that_is_about_to_begin_waits_for_what_a_patch_has_brought(model, how):
+    """While it takes its time until the payment may begin, the other step fails, and a patch brings `prepare`."""
+    shop = Shop(
+        send={"requires": ["ready"], "provides": ["sent"], "tags": ["irreversible"]},
+        pay=PAY,
+        prepare={"provides": ["ready"]},
+    ).watch("sent", "paid", "ready")
+    shop.truth.add("ready")
+
+    def send():
+        if shop.calls.count("send") == 1:
+            shop.truth.discard("ready")
+            raise ConnectionError
+        shop.truth.add("sent")
+
+    shop.does["send"] = send
+    shop.world.policies["send"] = Policy(retries=0)
+    executor = Executor(shop.world, model=model, **slow_to_begin(how, shop.world))
+    outcome = run_virtual(executor.run(shop.domain.problem(initial=["ready"], goal=["sent", "paid"])))
+    assert outcome.succeeded
+    assert shop.calls[:2] == ["send", "prepare"]
+    assert sorted(shop.calls[2:]) == ["pay", "send"]
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+@pytest.mark.parametrize("how", ["permit", "check"])
+def test_a_step_that_is_about_to_begin_is_held_back_by_a_failure(model, how):
+    shop = Shop(
+        send={"provides": ["sent"], "tags": ["irreversible"]},
+        pay=PAY,
+    ).watch("sent", "paid", conclusive=False)
+    shop.does["send"] = raises
+    outcome = shop.run(["sent", "paid"], model=model, **slow_to_begin(how, shop.world))
+    assert outcome.status is RunStatus.FAILED
+    assert shop.calls == ["send"]
