@@ -228,6 +228,8 @@ class Loop:
             self.agenda.done(id_)
         elif status is StepStatus.PENDING:
             self._arranged = NEVER  # it was not begun after all, and stands in the agenda again
+        else:
+            self.agenda.begun(id_)
 
     async def _next(self) -> None:
         """Wait until a step ends, something comes from outside, or the time of a waiting step is over."""

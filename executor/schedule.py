@@ -52,8 +52,14 @@ class Agenda:
             heapq.heapify(self._ready)
         return [id_ for _, id_ in taken]
 
+    def begun(self, id_: str) -> None:
+        """Note that a step has begun: it is not ready any more, also where the agenda was made before that."""
+        self._ready = [each for each in self._ready if each[1] != id_]
+        heapq.heapify(self._ready)
+
     def done(self, id_: str) -> None:
         """Note that a step is done: what waited for it alone may begin."""
+        self.begun(id_)
         for each in self._after.get(id_, ()):
             self._left[each] -= 1
             if not self._left[each]:

@@ -35,7 +35,8 @@ class Shop:
         async def handler():
             self.calls.append(name)
             if name in self.does:
-                return self.does[name]()
+                done = self.does[name]()
+                return await done if asyncio.iscoroutine(done) else done
             for fact in provides:
                 (self.truth.discard if fact.startswith("not ") else self.truth.add)(fact.removeprefix("not "))
             return None
@@ -510,3 +511,33 @@ def test_a_step_that_is_about_to_begin_is_held_back_by_a_failure(model, how):
     outcome = shop.run(["sent", "paid"], model=model, **slow_to_begin(how, shop.world))
     assert outcome.status is RunStatus.FAILED
     assert shop.calls == ["send"]
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+@pytest.mark.parametrize("how", ["permit", "approve", "check"])
+def test_a_step_that_was_about_to_begin_when_another_was_put_back_is_done_once(model, how):
+    """The first attempt at `send` fails while it takes its time until `pay` may begin."""
+    shop = Shop(
+        pay={"provides": ["paid"], "tags": ["irreversible", *(["needs_approval"] if how == "approve" else [])]},
+        send={"provides": ["sent"], "tags": ["irreversible"]},
+        tidy={"requires": ["paid"], "provides": ["tidied"]},
+    ).watch("paid", "sent", "tidied")
+
+    async def send():
+        await asyncio.sleep(1)
+        if shop.calls.count("send") == 1:
+            raise ConnectionError
+        await asyncio.sleep(2)
+        shop.truth.add("sent")
+
+    shop.does["send"] = send
+    shop.world.policies["send"] = Policy(retries=1, backoff=0, jitter=0)
+    steps = [
+        {"id": "s2", "action": "send"},
+        {"id": "s1", "action": "pay"},
+        {"id": "s3", "action": "tidy", "depends_on": ["s1", "s2"]},
+    ]
+    plan = ActionPlan.model_validate({"steps": steps, "goal": ["paid", "sent", "tidied"], "model": model})
+    outcome = run_virtual(Executor(shop.world, model=model, **slow_to_begin(how, shop.world)).run(plan))
+    assert outcome.succeeded
+    assert sorted(shop.calls) == ["pay", "send", "send", "tidy"]
