@@ -93,9 +93,11 @@ class Supervisor:
         if failed == fresh and policies == {"continue"}:
             self._pass(fresh)
             return True
-        if failed and policies == {"patch"} and self.state.has_aim and await self.ladder.climb(failed, meanwhile=True):
-            self._seen |= {record.id for record in failed}
-            return True
+        if failed and policies == {"patch"} and self.state.has_aim:
+            self._put_back()
+            if await self.ladder.climb(failed, meanwhile=True):
+                self._seen |= {record.id for record in failed}
+                return True
         self._postponed |= {record.id for record in fresh}
         return False
 
@@ -126,9 +128,21 @@ class Supervisor:
             return None
         if trouble and not self.state.has_aim:
             return None
-        if self._reopen_doubt() or await self.ladder.climb(trouble, is_asked_by=asker):
+        if self._reopen_doubt():
+            return None
+        self._put_back()
+        if await self.ladder.climb(trouble, is_asked_by=asker):
             return None
         return await self._give_up(trouble)
+
+    def _put_back(self) -> None:
+        """Put steps back among those that have not begun that wait for an answer whether, or how, they may begin.
+
+        Another plan may leave them out, or have them begin later. What was answered stays answered.
+        """
+        for record in self.state.with_status(StepStatus.WAITING):
+            if "question" in (record.wait or {}):
+                self.stepper.emit(StepEnded(record.id, StepStatus.PENDING, repeatable=False))
 
     def _reopen_doubt(self) -> bool:
         """Put irreversible steps in doubt about whose effects observers disagree by now; return whether any is."""

@@ -541,3 +541,39 @@ def test_a_step_that_was_about_to_begin_when_another_was_put_back_is_done_once(m
     outcome = run_virtual(Executor(shop.world, model=model, **slow_to_begin(how, shop.world)).run(plan))
     assert outcome.succeeded
     assert sorted(shop.calls) == ["pay", "send", "send", "tidy"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_patch_leaves_out_a_step_that_waits_to_be_allowed(model, tmp_path):
+    shop = Shop(
+        ask={"provides": ["asked"], "tags": ["irreversible"]},
+        pay={"provides": ["paid"], "tags": ["irreversible", "needs_approval"]},
+        finish={"requires": ["asked", "paid"], "provides": ["done"]},
+        other={"provides": ["done"], "cost": 50},
+    ).watch("asked", "paid", "done", conclusive=False)
+    shop.does["ask"] = raises
+    outcome = shop.run(["done"], run="r", model=model, journal=tmp_path / "runs.db")
+    assert outcome.succeeded
+    assert shop.calls == ["ask", "other"]
+    assert not outcome.questions
+    assert Executor(shop.world, journal=tmp_path / "runs.db").state_of("r").status is RunStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("model", ["parallel", "dag"])
+def test_a_step_that_waits_to_be_allowed_stays_in_a_patch_that_needs_it(model, tmp_path):
+    shop = Shop(
+        ask={"provides": ["asked"], "tags": ["irreversible"]},
+        pay={"provides": ["paid"], "tags": ["irreversible", "needs_approval"]},
+        beg={"provides": ["asked"], "cost": 50},
+        finish={"requires": ["asked", "paid"], "provides": ["done"]},
+    ).watch("asked", "paid", "done", conclusive=False)
+    shop.does["ask"] = raises
+    outcome = shop.run(["done"], run="r", model=model, journal=tmp_path / "runs.db")
+    assert outcome.status is RunStatus.WAITING
+    assert shop.calls == ["ask", "beg"]
+    (question,) = outcome.questions
+    outcome = run_virtual(
+        Executor(shop.world, journal=tmp_path / "runs.db").resume("r", answers={question.question: "yes"})
+    )
+    assert outcome.succeeded
+    assert shop.calls == ["ask", "beg", "pay", "finish"]
