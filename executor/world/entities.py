@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from executor.plans.creation import Bindings, name_of
 from executor.world.containment import said, shown
@@ -16,6 +16,7 @@ from planner.declare.entity import Entity
 from planner.errors import InputError
 
 _ANYTHING: Final = (object, Any)
+_NAMES: Final = frozenset({str, types.NoneType})
 
 Load = Callable[[str], Any]
 """Returns the object of a name: a function, asynchronous or plain (it runs in a thread then)."""
@@ -46,7 +47,7 @@ class Entities:
 
     async def _object(self, objects: Bindings, name: str, wanted: tuple[type, ...]) -> Any:
         known, own_name = objects.get(name), objects.real_name(name)
-        if wanted == (str,):
+        if str in wanted and _NAMES.issuperset(wanted):
             return own_name
         if known is not None and not issubclass(type(known), str) and _is_fit(known, wanted):
             return known
@@ -66,9 +67,9 @@ class Entities:
         if found is None:
             try:
                 parameters = inspect.signature(function).parameters.values()
+                names = getattr(_innermost(function), "__globals__", {})
             except (TypeError, ValueError):
-                parameters = {}.values()
-            names = getattr(function, "__globals__", {})
+                parameters, names = {}.values(), {}
             annotations = {each.name: self._evaluated(each.annotation, names) for each in parameters}
             found = self._signatures[id(function)] = function, annotations
         return found[1]
@@ -86,6 +87,8 @@ class Entities:
     @staticmethod
     def _wanted(annotation: Any) -> tuple[type, ...]:
         """Return the classes that an annotation names; none where anything will do."""
+        while get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
         is_union = get_origin(annotation) in (Union, types.UnionType)
         members = get_args(annotation) if is_union else (annotation,)
         classes = tuple([each for each in members if isinstance(each, type) and each is not inspect.Parameter.empty])
@@ -107,6 +110,14 @@ class Entities:
                 return self.loads[name]
             names += [each for each in self.parents.get(name, ()) if each not in names]
         return None
+
+
+def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function whose signature `inspect.signature` tells, without the decorators around it."""
+    inner: Callable[..., Any] = inspect.unwrap(function)
+    while isinstance(inner, partial):
+        inner = inspect.unwrap(inner.func)
+    return inner
 
 
 def _is_fit(known: object, wanted: tuple[type, ...]) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import Annotated  # noqa: F401 - annotations that are text name it
 
 import pytest
 
@@ -69,6 +71,46 @@ def test_created_and_given_objects_are_of_the_annotated_class(model, created):
         ("closes", Ticket("T-1"), problem.entities["o1"]),
     ]
     assert {each[1] for each in got if each[0] == "sees"} == {Ticket("T-1")}
+
+
+class Urgent(Ticket): ...
+
+
+def logged(handler):
+    """Return `handler` with a decorator around it that was compiled in another module."""
+    elsewhere = {"functools": functools}
+    source = (
+        "def logged(f):\n    @functools.wraps(f)\n    def call(*given, **named):\n        return f(*given, **named)\n"
+    )
+    exec(f"{source}    return call\n", elsewhere)
+    return elsewhere["logged"](handler)
+
+
+@pytest.mark.parametrize("wrap", [logged, functools.partial, lambda handler: logged(functools.partial(handler))])
+@pytest.mark.parametrize(
+    ("annotation", "wanted"),
+    [
+        ("Urgent", Urgent("T-1")),
+        ("Annotated[Urgent, 'soon']", Urgent("T-1")),
+        ("Annotated[Urgent, 'soon'] | None", Urgent("T-1")),
+        ("str | None", "T-1"),
+    ],
+)
+@pytest.mark.parametrize("loads", [False, True])
+def test_annotations_count_behind_decorators(loads, wrap, annotation, wanted):
+    world, problem, got = office()
+    world.handler("open")(lambda order: ActionResult(text=order.name, created={"t": "T-1"}))
+    if loads:
+        world.entity(Ticket, load=Urgent)
+
+    def close(t, order):
+        got.append(("closes", t, order))
+
+    close.__annotations__["t"] = annotation
+    world.handler("close")(wrap(close))
+    run_virtual(Executor(world).run(problem))
+    closed = next(each[1] for each in got if each[0] == "closes")
+    assert (type(closed), closed) == (type(wanted), wanted)
 
 
 def test_an_annotation_may_ask_for_a_class_above_or_for_the_name():
