@@ -87,10 +87,9 @@ class Entities:
     @staticmethod
     def _wanted(annotation: Any) -> tuple[type, ...]:
         """Return the classes that an annotation names; none where anything will do."""
-        while get_origin(annotation) is Annotated:
-            annotation = get_args(annotation)[0]
+        annotation = _bare(annotation)
         is_union = get_origin(annotation) in (Union, types.UnionType)
-        members = get_args(annotation) if is_union else (annotation,)
+        members = [_bare(each) for each in get_args(annotation)] if is_union else [annotation]
         classes = tuple([each for each in members if isinstance(each, type) and each is not inspect.Parameter.empty])
         return () if len(classes) < len(members) or any(each in _ANYTHING for each in classes) else classes
 
@@ -110,6 +109,11 @@ class Entities:
                 return self.loads[name]
             names += [each for each in self.parents.get(name, ()) if each not in names]
         return None
+
+
+def _bare(annotation: Any) -> Any:
+    """Return `annotation` without what `Annotated` adds to it."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
