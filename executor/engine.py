@@ -211,6 +211,7 @@ class Executor:
     def _begun(self, plan: ActionPlan, problem: Problem) -> RunState:
         """Return the state of a run of which nothing has happened."""
         state = RunState(self.world.model, plan, problem, self.world.hierarchy)
+        state.journal = None if self.journal is None else self.journal.path
         state.memory.capacity = self.capacity
         return state
 

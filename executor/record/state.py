@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from executor.looking.beliefs import Beliefs, is_in_place
@@ -85,6 +86,8 @@ class RunState:
     """A policy that is for something else than what is wanted now."""
     kept: Kept | None = None
     """How far constraints are kept, as the policy sees it, if one is followed and there are any."""
+    journal: Path | None = None
+    """The file of the journal that keeps the run, if one does."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from executor.record.state import RunState
@@ -16,10 +17,12 @@ from planner.plan import Step
 class Call(NamedTuple):
     """A step for which a handler is called: `key` is its idempotency key, `data` are its data parameters.
 
+    `origin` is the file of the journal that keeps the run, or its state where none does: other runs may have its name.
     `skills` are all that could be called for it: in two worlds that share no handler, what reads the same is not the
     same.
     """
 
+    origin: Path | RunState
     key: str
     step: Step
     data: Mapping[str, Any]
@@ -27,7 +30,7 @@ class Call(NamedTuple):
 
     def is_like(self, other: Call) -> bool:
         """Return whether this call does again what `other` does."""
-        if self.key == other.key:
+        if (self.origin, self.key) == (other.origin, other.key):
             return True
         if (self.step.action, self.step.arguments) != (other.step.action, other.step.arguments):
             return False
@@ -38,7 +41,7 @@ class Call(NamedTuple):
 def call_of(state: RunState, record: StepRecord, world: World) -> Call:
     """Return the call of a handler for a step that has begun."""
     skills = world.skills.get(record.step.action, ())
-    return Call(state.key_of(record), record.step, record.parameters, skills)
+    return Call(state.journal or state, state.key_of(record), record.step, record.parameters, skills)
 
 
 _given_up: Final[list[tuple[Call, Callable[[], bool]]]] = []

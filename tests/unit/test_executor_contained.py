@@ -185,6 +185,21 @@ def test_a_plain_handler_is_not_started_beside_itself():
     assert any(works() for call, works in given_up._given_up if call.data == {"text": "slow"})
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_run_of_the_same_name_elsewhere_is_another_run(tmp_path, keeps):
+    """Its handler may still be at work: another journal, and another executor without one, know nothing of it."""
+    go_on = threading.Event()
+    _, slow, problem = one()
+    slow.handler("do", policy=Policy(timeout=0.05))(go_on.wait)
+    _, quick, other = one()
+    quick.handler("do")(lambda: True)
+    journals = [tmp_path / "a.db", tmp_path / "b.db"] if keeps else [None, None]
+    first = asyncio.run(Executor(slow, journals[0]).run(problem, run="r"))
+    second = asyncio.run(Executor(quick, journals[1]).run(other, run="r"))
+    go_on.set()
+    assert (first.status, second.status) == (RunStatus.IN_DOUBT, RunStatus.SUCCEEDED)
+
+
 def test_what_is_called_off_while_it_is_approved_is_not_begun():
     _, world, problem = one(tags=["needs_approval"])
     calls = []
