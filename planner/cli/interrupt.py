@@ -7,12 +7,13 @@ pipe, a file of a million lines, Python that never ends) is broken off where it 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 
-from planner.annotations import Final
+from planner.annotations import Any, Final
 from planner.budget import Alarm, Finishing
 from planner.plan import Plan, StoppedBy
 
@@ -90,6 +91,22 @@ def finishing() -> Iterator[None]:
 
 
 @contextmanager
+def _dropping_quietly() -> Iterator[None]:
+    """Let Python say nothing of interrupts that it drops, as in callbacks of weak references: they come again."""
+    before = sys.unraisablehook
+
+    def hook(dropped: Any) -> None:
+        if not isinstance(dropped.exc_value, KeyboardInterrupt | Alarm):
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+@contextmanager
 def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
     """Let signals, and the clock in so many `seconds`, end the body with `KeyboardInterrupt` and `Alarm`."""
     watchman = Watchman()
@@ -110,7 +127,8 @@ def interruptible(seconds: float | None = None) -> Iterator[Watchman]:
         if seconds is not None:
             first = min(max(seconds, 1e-6), LONGEST_SECONDS)
             timer = signal.setitimer(signal.ITIMER_REAL, first, PATIENCE_SECONDS)
-        yield watchman
+        with _dropping_quietly():
+            yield watchman
     finally:
         try:
             restore()

@@ -576,10 +576,11 @@ class Dropped:
     """What may be referred to weakly."""
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python drops exceptions that come while it calls a weak reference back, as it does while it imports."""
     monkeypatch.setattr("planner.cli.interrupt.PATIENCE_SECONDS", 0.01)
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
     before = signal.getsignal(signal.SIGALRM)
     item = Dropped()
     reference = weakref.ref(item, lambda _: signal.raise_signal(signal.SIGINT))
@@ -589,3 +590,5 @@ def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPa
         with pytest.raises(KeyboardInterrupt):
             time.sleep(30)
     assert signal.getsignal(signal.SIGALRM) is before
+    assert not dropped, "nothing is printed of it"
+    assert sys.unraisablehook == dropped.append
