@@ -224,6 +224,7 @@ class Metadata(_Part):
 class ActionPlan(_Part):
     """A plan that can be stored, sent and run; `objects`, `initial` and what follows state its problem.
 
+    `types` are those of its objects that the domain does not name itself, each with the types right above it.
     `goal` is a list of conditions, or `{"hard": …, "soft": {condition: utility}}`. `decomposition` is what a
     hierarchical plan came of; steps in it are numbered from 0, in the order of `steps`. `tasks` are the initial ones
     and `constraints` those on the way to the goal, as documents write them. `supposes` are literals on which the goal
@@ -242,6 +243,7 @@ class ActionPlan(_Part):
     supposes: Texts | None = None
     model: ExecutionModel = "sequential"
     objects: dict[str, str | tuple[str, ...]] = {}
+    types: dict[str, tuple[str, ...]] = {}
     initial: Texts = ()
     values: dict[str, int | Decimal] = {}
     unknown: Texts = ()
@@ -343,8 +345,10 @@ def _followed(found: ContingentPolicy | Decision) -> dict[str, Any]:
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:
     """Return the problem of `plan`, mistakes in which are told at `place`."""
-    types = Types.of(domain.types)
-    objects, _ = objects_of(plan.objects, types, place.within("objects"))
+    unnamed = {name: parents for name, parents in plan.types.items() if name not in domain.types}
+    if unnamed:
+        domain = replace(domain, types={**domain.types, **unnamed})
+    objects, _ = objects_of(plan.objects, Types.of(domain.types), place.within("objects"))
     return ProblemBuilder(domain, objects, place).build(
         plan.name,
         plan.initial,
@@ -368,6 +372,7 @@ def stated(problem: Problem) -> dict[str, Any]:
         "name": problem.name,
         "goal": goals_of(problem.goal),
         "objects": {each.name: _types(each) for each in problem.objects},
+        "types": _unnamed_types(problem),
         "initial": tuple(map(str, problem.initial)),
         "values": {str(term): value for term, value in problem.values.items()},
         "unknown": tuple(map(str, problem.unknown)),
@@ -378,6 +383,28 @@ def stated(problem: Problem) -> dict[str, Any]:
         "ran": tuple(map(str, problem.ran)),
         "metric": "length" if problem.metric is Metric.LENGTH else "cost",
     }
+
+
+def _unnamed_types(problem: Problem) -> dict[str, tuple[str, ...]]:
+    """Return the types of objects that no declaration in the domain of `problem` names, with those right above them.
+
+    A domain learns them from the objects of a problem: where that problem was never made, it does not know them.
+    """
+    domain = problem.domain
+    waiting = [kind for each in problem.objects for kind in each.types]
+    if len(set(waiting) - {"object"}) == 0:
+        return {}
+    named = {kind for each in domain.predicates.values() for parameter in each.parameters for kind in parameter.types}
+    for action in domain.actions.values():
+        named.update(kind for parameter in action.parameters for kind in parameter.types)
+        named.update(action.creates.values())
+    found: dict[str, tuple[str, ...]] = {}
+    while waiting:
+        kind = waiting.pop()
+        if kind not in named and kind not in found and kind in domain.types:
+            found[kind] = domain.types[kind]
+            waiting += domain.types[kind]
+    return found
 
 
 def _constraint(constraint: Constraint) -> ConstraintDocument:

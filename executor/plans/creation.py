@@ -63,6 +63,7 @@ class Bindings(Mapping[str, Any]):
         self._names: dict[str, str] = {}
         self._open = {each.name for each in problem.objects if each.name not in known}
         self._types = {each.name: each.types for each in problem.all_objects}
+        self._parents = problem.domain.types
         self.made: dict[tuple[str, Any], Any] = {}
         """The objects that were made for this run, by their names and by what made them."""
 
@@ -73,8 +74,11 @@ class Bindings(Mapping[str, Any]):
         self._open.discard(placeholder)
 
     def types_of(self, name: str) -> tuple[str, ...]:
-        """Return the types of the object that plans call `name`."""
-        return self._types.get(name, ())
+        """Return the types of the object that plans call `name`: its own, then those above, the nearest first."""
+        found = list(self._types.get(name, ()))
+        for kind in found:
+            found += [each for each in self._parents.get(kind, ()) if each not in found]
+        return tuple(found)
 
     def real_name(self, name: str) -> str:
         """Return the name in the world of the object that plans call `name`."""

@@ -10,9 +10,9 @@ from typing import Annotated  # noqa: F401 - annotations that are text name it
 
 import pytest
 
-from executor import ActionResult, Executor, Policy, RunStatus, StepStatus, World
+from executor import ActionPlan, ActionResult, Executor, Policy, RunStatus, StepStatus, World
 from executor.testing import run_virtual
-from planner import Domain, Entity
+from planner import Domain, Entity, Plan, Step
 from planner.errors import InputError
 
 
@@ -268,8 +268,8 @@ def test_what_cannot_be_loaded_at_all_is_refused(type_, load, message):
 RESTARTED = """
 import asyncio, os, sys
 from dataclasses import dataclass
-from executor import ActionResult, Executor, World
-from planner import Domain, Entity
+from executor import ActionPlan, ActionResult, Executor, World
+from planner import Domain, Entity, Plan, Step
 
 class Ticket(Entity): ...
 
@@ -340,3 +340,39 @@ def test_created_objects_with_fields_are_kept_by_their_names(tmp_path):
     assert got == [5]
     assert executor.state_of("x").objects.created == dict.fromkeys(outcome.state.objects.created, "o7")
     assert set(outcome.state.objects.created.values()) == {"o7"}
+
+
+class Customer(Entity): ...
+
+
+class Guest(Customer): ...
+
+
+class Regular(Guest): ...
+
+
+def desk(*, knows_guests):
+    """Return a world about customers, and a problem; only its object says that there are guests among them."""
+    domain, got = Domain("desk"), []
+    domain.action("greet", {"c": Customer}, provides=["greeted(c)"], tags=["trusted", "needs_approval"])
+    problem = domain.problem(objects=[Regular("ann")], goal=["greeted(ann)"]) if knows_guests else None
+    world = World(domain)
+
+    @world.handler("greet")
+    def greet(c: Customer) -> bool:
+        got.append(c)
+        return True
+
+    return world, problem, got
+
+
+def test_a_process_that_never_made_the_problem_learns_the_types_of_its_objects(tmp_path):
+    world, problem, got = desk(knows_guests=True)
+    outcome = run_virtual(Executor(world, journal=tmp_path / "r.db").run(problem, run="r"))
+    assert (outcome.status, got) == (RunStatus.WAITING, [])
+    world, _, got = desk(knows_guests=False)
+    again = Executor(world, journal=tmp_path / "r.db").resume("r", answers={outcome.questions[0].question: "yes"})
+    assert run_virtual(again).status is RunStatus.SUCCEEDED
+    assert got == [Customer("ann")]
+    stated = ActionPlan.of(Plan((Step("greet", ("ann",)),), problem)).types
+    assert stated == {"Regular": ("Guest",), "Guest": ("Customer",)}
