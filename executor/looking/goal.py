@@ -15,8 +15,11 @@ from executor.plans.supposed import supposed
 from executor.record.events import Event, FactsSeen
 from executor.record.state import RunState
 from executor.record.status import StepStatus
+from executor.record.steps import StepRecord
 from executor.world.results import SURE
-from planner.model import Atom
+from planner.model import OPEN, Atom
+from planner.plan import Step
+from planner.validate.simulation import bound
 
 
 class Verdict(Enum):
@@ -101,22 +104,56 @@ async def _look(state: RunState, lookout: Lookout, emit: Callable[[Event], None]
 def _unsure_steps(state: RunState) -> Iterator[str]:
     """Yield the steps through which the goal was reached and of whose success their handlers are not sure.
 
-    A fact rests on the step that changed it last before it was needed, whether the step has made it hold or end.
+    A fact rests on the step that changed it last before it was needed, whether the step has made it hold or end. A step
+    that may come only after certain others rests on these.
     """
     beliefs, seen = state.beliefs, set[tuple[int, str]]()
-    facts = [(fact, len(state.finished)) for fact in beliefs.facts_of(state.goal, {})]
-    while facts:
-        fact, until = facts.pop()
-        place = state.steps.changed_last(fact, until)
-        if place is None or (place, fact.predicate) in seen:
+    waiting = list(_changing(state, beliefs.facts_of(state.goal, {}), len(state.finished)))
+    while waiting:
+        place, on = waiting.pop()
+        if (place, on) in seen:
             continue
-        seen.add((place, fact.predicate))
+        seen.add((place, on))
         record = state.steps[state.finished[place]]
-        needed = [*beliefs.needs(record.step), *beliefs.facts_of_effects(record.step, on=fact.predicate)]
-        facts += [(each, place) for each in needed]
-        confidence = (record.result or {}).get("confidence", SURE)
-        if confidence < SURE:
-            yield f"{record.step}: the handler is sure only to {confidence:g}"
+        waiting += _changing(state, beliefs.needs(record.step), place)
+        if on:
+            waiting += _changing(state, beliefs.facts_of_effects(record.step, on=on), place)
+        waiting += [(earlier, "") for earlier in _ran_before(state, record.step, place)]
+        if _confidence(record) < SURE:
+            yield f"{record.step}: the handler is sure only to {_confidence(record):g}"
+
+
+def _changing(state: RunState, facts: Iterable[Atom], until: int) -> Iterator[tuple[int, str]]:
+    """Yield the place of the step that changed each of `facts` last before the place `until`, and the predicate."""
+    for fact in facts:
+        place = state.steps.changed_last(fact, until)
+        if place is not None:
+            yield place, fact.predicate
+
+
+def _ran_before(state: RunState, step: Step, until: int) -> Iterator[int]:
+    """Yield the place of the step that is surest among those that each pattern in `after` of the action asks for."""
+    action = state.problem.domain.actions[step.action]
+    binding = dict(bound(action, step)) if action.after else {}
+    for pattern in action.after:
+        wanted = [binding.get(each, each) for each in pattern.args]
+        places = [
+            (_confidence(record), place)
+            for place, record in enumerate(state.steps[id_] for id_ in state.finished[:until])
+            if record.status.is_done and _is_like(record.step, pattern.predicate, wanted)
+        ]
+        if places:
+            yield max(places)[1]
+
+
+def _is_like(step: Step, action: str, wanted: Sequence[str]) -> bool:
+    given = zip(wanted, step.arguments, strict=False)
+    return step.action == action and all(each in (OPEN, argument) for each, argument in given)
+
+
+def _confidence(record: StepRecord) -> float:
+    found: float = (record.result or {}).get("confidence", SURE)
+    return found
 
 
 def _why_unseen(fact: Atom, looked: Looked) -> str:

@@ -203,6 +203,26 @@ def test_confidence_counts_in_what_a_step_ends_and_in_what_follows_under_a_condi
         assert outcome.reason == "clean(): the handler is sure only to 0.5"
 
 
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_step_that_must_come_after_an_unsure_one_is_no_surer(sure):
+    """One of several that may have come before is enough."""
+    domain = Domain("office")
+    domain.action("look", {"x": "item"}, provides=["looked(x)"], tags=["trusted"])
+    domain.action("sign", {"x": "item"}, after=["look(_)"], provides=["signed(x)"], tags=["trusted"])
+    domain.action("send", {"x": "item"}, requires=["signed(x)"], provides=["sent(x)"], tags=["trusted"])
+    world = World(domain)
+    world.handler("look")(lambda x: ActionResult(confidence=1.0 if sure and x == "a" else 0.5))
+    world.handler("sign")(lambda: None)
+    world.handler("send")(lambda: None)
+    called = [("look", "b"), ("look", "a"), ("sign", "b"), ("send", "b")]
+    steps = [{"id": str(at), "action": name, "arguments": {"x": item}} for at, (name, item) in enumerate(called)]
+    objects = {"a": "item", "b": "item"}
+    plan = ActionPlan.model_validate({"goal": ["sent(b)"], "objects": objects, "steps": steps})
+    outcome = run_virtual(Executor(world).run(plan))
+    assert outcome.status is (RunStatus.SUCCEEDED if sure else RunStatus.UNVERIFIED)
+    assert sure or outcome.reason.endswith("the handler is sure only to 0.5")
+
+
 def test_confidence_in_a_step_that_the_goal_does_not_rest_on_changes_nothing():
     domain = Domain("letters")
     domain.action("log", provides=["logged"], tags=["trusted"])
