@@ -206,14 +206,14 @@ def test_confidence_counts_in_what_a_step_ends_and_in_what_follows_under_a_condi
 @pytest.mark.parametrize("sure", [True, False])
 def test_a_step_that_must_come_after_an_unsure_one_is_no_surer(sure):
     """One of several that may have come before is enough."""
-    domain = Domain("office")
+    domain = Domain("office", types=["item"])
     domain.action("look", {"x": "item"}, provides=["looked(x)"], tags=["trusted"])
     domain.action("sign", {"x": "item"}, after=["look(_)"], provides=["signed(x)"], tags=["trusted"])
     domain.action("send", {"x": "item"}, requires=["signed(x)"], provides=["sent(x)"], tags=["trusted"])
     world = World(domain)
     world.handler("look")(lambda x: ActionResult(confidence=1.0 if sure and x == "a" else 0.5))
-    world.handler("sign")(lambda: None)
-    world.handler("send")(lambda: None)
+    world.handler("sign")(lambda x: x != "")
+    world.handler("send")(lambda x: x != "")
     called = [("look", "b"), ("look", "a"), ("sign", "b"), ("send", "b")]
     steps = [{"id": str(at), "action": name, "arguments": {"x": item}} for at, (name, item) in enumerate(called)]
     objects = {"a": "item", "b": "item"}
