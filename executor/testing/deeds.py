@@ -87,7 +87,9 @@ class Deed:
         """Return whether the attempt works, and how it comes out if not as intended."""
         if not self.simulated.chances:
             return True, None
-        return drawn(self.action, self.step.arguments, self.simulated.faults.dice("chance", self.by, self.attempt))
+        run, _, step = self.by.rpartition("/")
+        about = (self.simulated.number_of(run), step, self.attempt)
+        return drawn(self.action, self.step.arguments, self.simulated.faults.dice("chance", *about))
 
     def _before(self, kind: FaultKind | None, struck: tuple[int, Fault] | None) -> Generator[float, None, None]:
         if self.seconds:

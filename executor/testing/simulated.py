@@ -65,6 +65,7 @@ class SimulatedWorld:
         self.deadly = deadly
         self.chances = chances
         self._calls = itertools.count(1)
+        self._runs: dict[str, int] = {}
         self._seconds = seconds
         self._add_handlers(plain, skills)
         self._add_observers(observe)
@@ -109,6 +110,10 @@ class SimulatedWorld:
     def called(self) -> int:
         """Return the number of a call that no run makes."""
         return next(self._calls)
+
+    def number_of(self, run: str) -> int:
+        """Return how many runs came here before `run` did: unlike its name, that is the same each time."""
+        return self._runs.setdefault(run, len(self._runs))
 
     def seconds_of(self, action: Action) -> float:
         """Return how long handlers of `action` take."""

@@ -52,7 +52,7 @@ def parcel(domain=None, **more):
     return (domain or desk()).problem(initial=["here"], goal=["there"], **more)
 
 
-def seeds(problem, number=25):
+def seeds(problem, number=80):
     for seed in range(number):
         simulated = SimulatedWorld(problem, seed=seed, chances=True)
         for name in problem.domain.actions:

@@ -560,6 +560,17 @@ def uncertain(**declared: Any) -> Problem:
     return domain.problem(objects={"c1": "coin", "c2": "coin"}, goal=["heads(c1)"])
 
 
+def test_a_run_comes_out_as_the_seed_says_whatever_it_is_called() -> None:
+    problem = uncertain(risk="0.5")
+    worked = []
+    for name in ("run", "other", "named/otherwise"):
+        simulated = SimulatedWorld(problem, seed=4, chances=True)
+        each = [run_virtual(call(simulated, "toss", "c1", key=f"{name}/s{number}")).success for number in range(50)]
+        worked.append(each)
+        assert each != [run_virtual(call(simulated, "toss", "c1", key=f"2/s{number}")).success for number in range(50)]
+    assert worked[0] == worked[1] == worked[2]
+
+
 SIDES = [
     Outcome("0.25", ["heads(coin)", "not tails(coin)"]),
     Outcome("0.75", ["tails(coin)", "not heads(coin)"]),
